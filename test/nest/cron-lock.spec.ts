@@ -89,14 +89,22 @@ class Jobs {
     return 'ran';
   }
 
+  @CronLock('from-profile', { profile: 'job' })
+  async fromProfile(): Promise<string | undefined> {
+    return `${CurrentLock.lease().remainingMs <= 20_000 ? 'short' : 'long'} lease`;
+  }
+
   @CronLock('short', { atLeastMs: 50, atMostMs: 200 })
   async tooLong(): Promise<void> {
     await eventually(() => CurrentLock.lease().state === 'lost');
   }
 }
 
+const profiles = { job: { waitTimeMs: 60_000, minHoldMs: 10_000, leaseTimeMs: 20_000 }, none: {} };
+
 const start = async () => {
-  const app = await apps.start({ imports: [ScheduleModule.forRoot()], providers: [Jobs] });
+  const parts = { imports: [ScheduleModule.forRoot()], providers: [Jobs] };
+  const app = await apps.start(parts, { profiles });
   opened.push(app);
   return { app, jobs: app.nest.get(Jobs), cron: app.nest.get(SchedulerRegistry) };
 };
@@ -146,6 +154,31 @@ describe('@CronLock', () => {
     expect(ttl).toBeLessThanOrEqual(60_000);
     await redis.admin.pexpire('report', 1);
     await eventually(async () => (await other.jobs.above()) === 'ran');
+  });
+
+  it('takes its times from a profile, and never waits', async () => {
+    const [one, other] = [await start(), await start()];
+    expect(await one.jobs.fromProfile()).toBe('short lease');
+    expect(await other.jobs.fromProfile()).toBeUndefined();
+    expect(await redis.admin.pttl('from-profile')).toBeGreaterThan(0);
+  });
+
+  it.each<[CronLockOptions, string]>([
+    [{ profile: 'none' }, '@CronLock("wrong"): set per'],
+    [{ profile: 'job', per: 10_000 }, '@CronLock("wrong"): atLeastMs must be less than per'],
+    [{ profile: 'job', atMostMs: 5_000 }, 'leaseTimeMs must not be less than minHoldMs'],
+    [{ profile: 'nobody', per: 'hour' }, 'there is no profile "nobody"'],
+  ])('does not start with %p, whose profile does not suit', async (options, problem) => {
+    @Injectable()
+    class Wrong {
+      @CronLock('wrong', options)
+      async run(): Promise<void> {
+        // Never called.
+      }
+    }
+    const starting = apps.start({ providers: [Wrong] }, { profiles });
+    await expect(starting).rejects.toThrow(LockConfigurationError);
+    await expect(starting).rejects.toThrow(problem);
   });
 
   it('loses its lock after its longest time', async () => {
@@ -285,6 +318,7 @@ describe('@CronLock', () => {
     ['the name of the job must be a text', 5, { atLeastMs: 10 }],
     ['it needs a plain object of options', 'a', undefined],
     ['set per', 'a', {}],
+    ['profile must be the name of a profile', 'a', { profile: 5 }],
     ['set per', 'a', { per: undefined, atMostMs: 60_000 }],
     ['per must be a whole number of milliseconds from 1000', 'a', { per: 999 }],
     ["'minute', 'hour' or 'day'", 'a', { per: 'week' }],

@@ -168,6 +168,15 @@ describe('RedisLockModule.forRootAsync', () => {
       }),
       'factory:job',
     ],
+    [
+      'useFactory with a provider of its own',
+      () => ({
+        extraProviders: [Config],
+        inject: [Config],
+        useFactory: ({ url }: Config) => ({ connection: url, keyPrefix: 'extra:' }),
+      }),
+      'extra:job',
+    ],
     ['useClass', () => ({ imports: [ConfigModule], useClass: LockOptions }), 'class:job'],
     ['useExisting', () => ({ imports: [OptionsModule], useExisting: LockOptions }), 'class:job'],
   ];
@@ -202,6 +211,7 @@ describe('RedisLockModule.forRootAsync', () => {
     [{ useClass: 5 }, 'useClass must be a class, not 5'],
     [{ useExisting: 'Options' }, 'useExisting must be a class, not "Options"'],
     [{ useFactory: () => ({}), imports: 5 }, 'imports must be a list of modules, not 5'],
+    [{ useFactory: () => ({}), extraProviders: {} }, 'extraProviders must be a list of providers'],
     [
       { useFactory: () => ({}), inject: 'a' },
       'inject must be a list of the parameters of useFactory',

@@ -1,8 +1,10 @@
 import { describeValue } from '../core/api/errors.js';
 import { LEASE, timeProblem } from '../core/api/options.js';
+import { DEFAULT_NAME } from '../core/api/settings.js';
 import { isPlainObject } from '../core/api/shapes.js';
 import { KeySpace } from '../core/redis/key-names.js';
 import { refuse, refuseArguments, refuseUnknown } from '../core/api/refuse.js';
+import { checkAtStart } from './lock-host.js';
 import type { WithLockOptions } from './with-lock.options.js';
 import type { Slots } from './locked-call.js';
 import { lockDecorator, type LockedMethodDecorator } from './with-lock.decorator.js';
@@ -11,13 +13,19 @@ import { lockDecorator, type LockedMethodDecorator } from './with-lock.decorator
 const SLOTS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
 /**
- * How often a job runs, and how long its lock is held. One of `per` and `atLeastMs` is required.
- * Times are in milliseconds.
+ * How often a job runs, and how long its lock is held. `per` or `atLeastMs` is required; the latter
+ * may come from the profile. Times are in milliseconds.
  */
 export interface CronLockOptions extends Pick<
   WithLockOptions<[]>,
   'connection' | 'label' | 'onBackendError'
 > {
+  /**
+   * The name of an entry in the module's `profiles`, for times from the configuration. Its
+   * `minHoldMs` is `atLeastMs`, and its `leaseTimeMs` is `atMostMs`. Options of the job itself take
+   * precedence. A job never waits: it ignores the `waitTimeMs` of the profile.
+   */
+  readonly profile?: string | undefined;
   /**
    * The lock stays held at least for this time, however short the job is. So an instance whose
    * clock is behind finds that the job has run. Choose more than the clocks of the instances
@@ -81,7 +89,16 @@ export function CronLock(
     ...(atMostMs !== undefined && { leaseTimeMs: atMostMs }),
   };
   const slots = per === undefined ? undefined : slotsOf(name, lengthOf(per), others.holdAfter);
-  return lockDecorator('@CronLock', name, plan, undefined, slots);
+  const decorate = lockDecorator('@CronLock', name, plan, undefined, slots);
+  const { profile, connection = DEFAULT_NAME } = others;
+  if (profile === undefined) return decorate;
+  return (target, property, descriptor) => {
+    decorate(target, property, descriptor);
+    checkAtStart(target, connection, ({ profiles }) => {
+      const { minHoldMs } = profiles[profile] ?? {};
+      checkTimes({ per, atLeastMs: atLeastMs ?? minHoldMs, atMostMs }, whereOf(name));
+    });
+  };
 }
 
 function lengthOf(per: keyof typeof SLOTS | number): number {
@@ -110,6 +127,7 @@ const OPTIONS = [
   'atLeastMs',
   'atMostMs',
   'per',
+  'profile',
   'holdAfter',
   'connection',
   'label',
@@ -130,22 +148,29 @@ function checked(name: unknown, options: unknown): CronLockOptions {
   const given = options as CronLockOptions;
   refuseUnknown(given, OPTIONS, where);
   const { atLeastMs, atMostMs, per } = given;
-  if (atLeastMs === undefined && per === undefined) {
-    refuse(where, 'set per, the slot of time in which the job runs once, or atLeastMs');
-  }
   for (const [option, ms] of Object.entries({ atLeastMs, atMostMs })) {
     if (ms === undefined) continue;
     const problem = timeProblem(option, ms, LEASE);
     if (problem !== undefined) refuse(where, problem);
   }
   checkSlot(per, where);
+  // The times of a profile are known when the application starts.
+  if (given.profile === undefined) checkTimes(given, where);
+  return given;
+}
+
+type Times = Pick<CronLockOptions, 'atLeastMs' | 'atMostMs' | 'per'>;
+
+function checkTimes({ atLeastMs, atMostMs, per }: Times, where: string): void {
+  if (atLeastMs === undefined && per === undefined) {
+    refuse(where, 'set per, the slot of time in which the job runs once, or atLeastMs');
+  }
   if (per !== undefined && atLeastMs !== undefined && atLeastMs >= lengthOf(per)) {
     refuse(where, 'atLeastMs must be less than per, or the job skips every second slot');
   }
   if (atMostMs !== undefined && atLeastMs !== undefined && atMostMs < atLeastMs) {
     refuse(where, 'atMostMs must not be less than atLeastMs');
   }
-  return given;
 }
 
 function checkSlot(per: unknown, where: string): void {

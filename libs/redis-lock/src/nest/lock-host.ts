@@ -2,12 +2,13 @@ import { Inject, Injectable, type InjectionToken, type OnModuleInit } from '@nes
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError } from '../core/api/errors.js';
+import type { LockSettings } from '../core/api/settings.js';
 import type { LockContext } from '../core/lock-context.js';
 import { LockService } from '../primitives/lock/lock-service.js';
 import { classesOf } from './classes.js';
 import { SERVICE_OF, type KindService, type LockServices, type MethodKind } from './lock-kinds.js';
 import { forRootOf, getLockContextToken, getLocksToken } from './service-tokens.js';
-import { checkProfile, type LockPlan } from './with-lock.options.js';
+import type { LockPlan } from './with-lock.options.js';
 
 /** The services of frozen instances. */
 const servicesOfFrozen = new WeakMap<object, Map<symbol, unknown>>();
@@ -87,13 +88,15 @@ const CHECKS = Symbol.for('nestjs-redis-lock:checks');
 /** A check of a class that needs the application. */
 type Check = (application: ModuleRef) => void;
 
-/** Checks the options of a decorated method when the application starts, in every scope. */
-export function checkAtStart(target: object, plan: LockPlan, where: string): void {
-  if (plan.acquire.profile === undefined) return;
+/** Checks a decorated method when the application starts, in every scope. */
+export function checkAtStart(
+  target: object,
+  connection: string,
+  checkSettings: (settings: LockSettings) => void,
+): void {
   const check: Check = (application) => {
-    const token = getLockContextToken(plan.connection);
-    const { settings } = application.get<LockContext>(token, { strict: false });
-    checkProfile(plan, settings, where);
+    const token = getLockContextToken(connection);
+    checkSettings(application.get<LockContext>(token, { strict: false }).settings);
   };
   Reflect.defineMetadata(CHECKS, [...checksOf(target), check], target);
 }

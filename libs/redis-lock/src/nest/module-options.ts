@@ -22,6 +22,7 @@ const ASYNC_OPTIONS: Readonly<Record<string, [what: string, fits: (value: unknow
   useFactory: ['a function', isFunction],
   useClass: ['a class', isFunction],
   useExisting: ['a class', isFunction],
+  extraProviders: ['a list of providers', Array.isArray],
 };
 
 /** After this time the log shows why the application does not start yet. */

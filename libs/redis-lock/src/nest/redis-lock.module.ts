@@ -72,12 +72,16 @@ export interface RedisLockOptionsFactory {
   createRedisLockOptions(): Made | Promise<Made>;
 }
 
+interface AsyncExtras extends Extras, Pick<ModuleMetadata, 'imports'> {
+  /** Providers that only this module needs, such as a parameter of `useFactory`. */
+  readonly extraProviders?: Provider[] | undefined;
+}
+
 /**
  * Exactly one of `useFactory`, `useClass` and `useExisting`. `inject` lists the parameters of
  * `useFactory`.
  */
-export type RedisLockModuleAsyncOptions = Extras &
-  Pick<ModuleMetadata, 'imports'> &
+export type RedisLockModuleAsyncOptions = AsyncExtras &
   (
     | {
         readonly useFactory: FactoryProvider<Made | Promise<Made>>['useFactory'];
@@ -153,8 +157,8 @@ export class RedisLockModule
     checkAsyncOptions(options, from);
     const { name, isGlobal } = extrasGiven(options, from);
     const connection = { name, place: placeOfCaller() };
-    const { imports = [], useClass } = options;
-    const providers: Provider[] = [asyncOptions(options, name, from)];
+    const { imports = [], extraProviders = [], useClass } = options;
+    const providers = [asyncOptions(options, name, from), ...extraProviders];
     if (useClass !== undefined) providers.push(useClass);
     return assemble({ isGlobal, imports }, connection, providers);
   }

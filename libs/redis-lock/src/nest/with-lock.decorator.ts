@@ -13,6 +13,7 @@ import { namesFrom } from './lock-names.js';
 import { interceptByPlan, LockInterceptor, namesFromContext } from './lock.interceptor.js';
 import { lockedObservable, lockedPromise, type Slots } from './locked-call.js';
 import {
+  checkProfile,
   resolvePlan,
   type InterceptorOptions,
   type LockPlan,
@@ -228,7 +229,11 @@ export function lockDecorator(
       );
     }
     const plan = resolvePlan(options, where, labelOf(key, target, property), kind);
-    checkAtStart(target, plan, where);
+    if (plan.acquire.profile !== undefined) {
+      checkAtStart(target, plan.connection, (settings) => {
+        checkProfile(plan, settings, where);
+      });
+    }
     const decorated: DecoratedMethod = { target, property };
     const mayBeSeveral = plan.kind !== 'semaphore';
     if (plan.via === 'interceptor') {
