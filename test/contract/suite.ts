@@ -1,11 +1,16 @@
 import { expect } from '@jest/globals';
+import type { AcquireOptions, Lease } from 'nestjs-redis-lock';
 import type { NamedLocks } from '../../libs/redis-lock/src/core/named-locks.js';
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import type { RedisFixture } from '../support/redis-server.js';
 
 /** Every kind of lock offers these methods. */
-export type LockVerbs = Pick<NamedLocks, 'acquire' | 'tryAcquire' | 'using' | 'get'>;
+export interface LockVerbs extends Pick<NamedLocks, 'get'> {
+  acquire(name: string, options?: AcquireOptions): Promise<Lease>;
+  tryAcquire(name: string, options?: AcquireOptions): Promise<Lease | null>;
+  using<T>(name: string, work: (lease: Lease) => T, options?: AcquireOptions): Promise<Awaited<T>>;
+}
 
 /** The specs of the behaviour suites control the server behind the locks by this, and look at it. */
 export interface Stage {

@@ -3,7 +3,7 @@ import { Controller, Get, Injectable, Module, UseFilters } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import {
-  getLocksToken,
+  getLockServiceToken,
   LockError,
   LockExceptionFilter,
   LockService,
@@ -63,7 +63,7 @@ class Web {
 }
 
 const named = ({ nest }: RunningApp, name: string) =>
-  nest.get<LockService>(getLocksToken(LockService, name));
+  nest.get<LockService>(getLockServiceToken(LockService, name));
 
 /** Each ends with the error. */
 const PROVOKED: Record<LockErrorCode, (app: RunningApp) => Promise<unknown>> = {

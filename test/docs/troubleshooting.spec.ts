@@ -3,7 +3,7 @@ import { Injectable, Module, type ModuleMetadata } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import {
   InjectLock,
-  InjectLocks,
+  InjectLockService,
   LockKey,
   LockService,
   RedisLockModule,
@@ -39,7 +39,7 @@ class Decorated {
 
 @Injectable()
 class Cached {
-  constructor(@InjectLocks(LockService, 'cache') readonly locks: LockService) {}
+  constructor(@InjectLockService(LockService, 'cache') readonly locks: LockService) {}
 }
 
 @Injectable()

@@ -17,7 +17,7 @@ describe('fencing tokens', () => {
     const tokens: number[] = [];
     for (let round = 0; round < 5; round += 1) {
       const lease = await lock.acquire('a', { fenced: true });
-      tokens.push(lease.fencingToken ?? NaN);
+      tokens.push(lease.fencingToken);
       await lease.release();
       tokens.push(await redis.admin.incr(TOKEN));
       tokens.push(await redis.admin.incr(TOKEN));
@@ -33,7 +33,7 @@ describe('fencing tokens', () => {
     expect(lease.fencingToken).toBeGreaterThan(1_700_000_000_000_000);
     expect(await redis.admin.get(TOKEN)).toBe(String(lease.fencingToken));
     expect(await redis.admin.get(TOKEN)).toMatch(/^\d{16}$/);
-    expect(await redis.admin.incr(TOKEN)).toBe((lease.fencingToken ?? NaN) + 1);
+    expect(await redis.admin.incr(TOKEN)).toBe(lease.fencingToken + 1);
   });
 
   describe.each(['lock', 'fair'] as const)('of the %s', (kind) => {
@@ -46,7 +46,7 @@ describe('fencing tokens', () => {
           // As an earlier release left it.
           if (ttl !== undefined) await redis.admin.pexpire(TOKEN, ttl);
           const lease = await locks.acquire('a', { fenced: true });
-          tokens.push(lease.fencingToken ?? NaN);
+          tokens.push(lease.fencingToken);
           await lease.release();
           tokens.push(await redis.admin.incr(TOKEN));
           // Months go by: INCR has prolonged nothing.
@@ -66,7 +66,7 @@ describe('fencing tokens', () => {
       expect(ttl).toBeLessThanOrEqual(WEEK_MS);
       await redis.admin.del(TOKEN);
       const next = await locks.acquire('a', { fenced: true });
-      expect(next.fencingToken).toBeGreaterThan(lease.fencingToken ?? NaN);
+      expect(next.fencingToken).toBeGreaterThan(lease.fencingToken);
       await next.release();
     });
   });
@@ -81,3 +81,18 @@ describe('fencing tokens', () => {
     expect(await redis.admin.incr(TOKEN)).toBe(ahead + 2);
   });
 });
+
+/** Checked by the compiler: an unused @ts-expect-error fails the type check. */
+export async function types(locks: LockService, mayBe: boolean): Promise<number[]> {
+  const lease = await locks.acquire('a', { fenced: true });
+  const tried = await locks.tryAcquire('a', { fenced: true });
+  const used = await locks.using('a', ({ fencingToken }) => fencingToken, { fenced: true });
+  const perhaps = await locks.acquire('a', { fenced: mayBe });
+  // @ts-expect-error -- a call that may be unfenced may have no token
+  const unsure: number = perhaps.fencingToken;
+  // @ts-expect-error -- an unfenced call has no token
+  const none: number = (await locks.acquire('a')).fencingToken;
+  // @ts-expect-error -- an option that does not exist
+  await locks.acquire('a', { fenced: true, ttl: 5_000 });
+  return [lease.fencingToken, tried?.fencingToken ?? 0, used, unsure, none];
+}

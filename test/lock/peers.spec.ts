@@ -76,7 +76,7 @@ describe('LockService does not repeat the defects of its peers', () => {
     const tokens: number[] = [];
     await Promise.all(
       clients.map(({ locks }) =>
-        locks.using('a', ({ fencingToken = NaN }) => tokens.push(fencingToken), { fenced: true }),
+        locks.using('a', ({ fencingToken }) => tokens.push(fencingToken), { fenced: true }),
       ),
     );
     expect(tokens).toEqual([...tokens].sort((a, b) => a - b));

@@ -13,9 +13,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import {
   FairLockService,
   FencingGuard,
-  getLocksToken,
+  getLockServiceToken,
   InjectLock,
-  InjectLocks,
+  InjectLockService,
   LatchService,
   LockConfigurationError,
   LockExceptionFilter,
@@ -62,9 +62,9 @@ describe('several connections', () => {
   class Stock {
     constructor(
       readonly locks: LockService,
-      @InjectLocks(LockService) readonly sameLocks: LockService,
-      @InjectLocks(LockService, 'cache') readonly cacheLocks: LockService,
-      @InjectLocks(FairLockService, 'cache') readonly cacheFairLocks: FairLockService,
+      @InjectLockService(LockService) readonly sameLocks: LockService,
+      @InjectLockService(LockService, 'cache') readonly cacheLocks: LockService,
+      @InjectLockService(FairLockService, 'cache') readonly cacheFairLocks: FairLockService,
     ) {}
 
     @WithLock('job', { connection: 'cache' })
@@ -135,10 +135,10 @@ describe('several connections', () => {
       ...[RedLockService, FencingGuard, LockMonitor],
     ];
     for (const Service of services) {
-      expect(getLocksToken<unknown>(Service)).toBe(Service);
+      expect(getLockServiceToken<unknown>(Service)).toBe(Service);
       const [ours, theirs] = [
-        app.nest.get<unknown>(getLocksToken<unknown>(Service)),
-        app.nest.get<unknown>(getLocksToken<unknown>(Service, 'cache')),
+        app.nest.get<unknown>(getLockServiceToken<unknown>(Service)),
+        app.nest.get<unknown>(getLockServiceToken<unknown>(Service, 'cache')),
       ];
       expect(ours).toBeInstanceOf(Service);
       expect(theirs).toBeInstanceOf(Service);
@@ -147,12 +147,15 @@ describe('several connections', () => {
   });
 
   it.each([
-    [Stock, 'getLocksToken(): the first argument must be one of LockService, FairLockService,'],
+    [
+      Stock,
+      'getLockServiceToken(): the first argument must be one of LockService, FairLockService,',
+    ],
     ['LockService', 'not "LockService"'],
     [undefined, 'not undefined'],
   ])('give no token for %p', async (Service, problem) => {
-    expect(await refused(() => getLocksToken(Service as never))).toContain(problem);
-    expect(await refused(() => InjectLocks(Service as never))).toContain(problem);
+    expect(await refused(() => getLockServiceToken(Service as never))).toContain(problem);
+    expect(await refused(() => InjectLockService(Service as never))).toContain(problem);
   });
 
   it('are shut down together', async () => {
@@ -166,7 +169,7 @@ describe('several connections', () => {
     const app = await apps.start({ imports }, { shutdownTimeoutMs });
     const leases = await Promise.all(
       [undefined, ...names].map((name) =>
-        app.nest.get<LockService>(getLocksToken(LockService, name)).acquire('a'),
+        app.nest.get<LockService>(getLockServiceToken(LockService, name)).acquire('a'),
       ),
     );
     const closedAt = performance.now();
@@ -209,7 +212,7 @@ describe('several connections', () => {
       useFactory: () => ({ connection: redis.url }),
     });
     const app = await apps.add(await create({ imports: [late] }));
-    expect(app.nest.get(getLocksToken(LockService, 'late'))).toBeInstanceOf(LockService);
+    expect(app.nest.get(getLockServiceToken(LockService, 'late'))).toBeInstanceOf(LockService);
   });
 
   it.each([5, '', 'two words', null, {}, 'x'.repeat(101)])('cannot be called %p', async (name) => {

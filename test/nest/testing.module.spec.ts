@@ -11,7 +11,7 @@ import {
   CronLock,
   FairLockService,
   FencingGuard,
-  getLocksToken,
+  getLockServiceToken,
   LatchService,
   LeaseLostError,
   LockArgumentError,
@@ -147,7 +147,7 @@ describe('RedisLockTestingModule', () => {
     const guard = app.get(FencingGuard);
     const tokenOf = () => locks.using('a', ({ fencingToken }) => fencingToken, { fenced: true });
     const [first, second] = [await tokenOf(), await tokenOf()];
-    expect(second).toBeGreaterThan(first ?? NaN);
+    expect(second).toBeGreaterThan(first);
     await guard.write(second, 'stock', 'set', 7);
     await guard.write(second, 'stock', 'set', 6);
     await expect(guard.write(first, 'stock', 'set', 8)).rejects.toMatchObject({
@@ -259,7 +259,7 @@ describe('RedisLockTestingModule', () => {
     ];
     const app = await compile(Test.createTestingModule({ imports }));
     const testing = app.get(LockTesting);
-    const cache = app.get<LockService>(getLocksToken(LockService, 'cache'));
+    const cache = app.get<LockService>(getLockServiceToken(LockService, 'cache'));
     const lease = await testing.holdElsewhere('a', { connection: 'cache' });
     await app.get(LockService).using('a', () => {
       testing.assertHeld('a');

@@ -412,8 +412,29 @@ export class Types {
     return Promise.resolve('');
   }
 
+  // @ts-expect-error -- a parameter of the key has no type
+  @WithLock((dto) => `order_${String(dto)}`)
+  async untyped(dto: { id: string }): Promise<void> {
+    await Promise.resolve();
+  }
+
+  @WithLock('order_<0>', { onBusy: ([id]: [id: string]) => id.length })
+  async typedHandler(id: string, count: number): Promise<number> {
+    return Promise.resolve(count);
+  }
+
+  @WithLock<[id: string]>('order_<0>', { onBusy: ([id]) => id.length })
+  async typedDecorator(id: string, count: number): Promise<number> {
+    return Promise.resolve(count);
+  }
+
   @WithLock((context: ExecutionContext) => context.getClass().name, { via: 'interceptor' })
   handler(): string {
+    return '';
+  }
+
+  @WithLock((context) => context.getClass().name, { via: 'interceptor', onBusy: 'skip' })
+  inferred(): string {
     return '';
   }
 }

@@ -525,7 +525,7 @@ describe('RedLockService on three servers', () => {
     for (let i = 0; i < 6; i += 1) {
       const fault = proxies[i % 3]?.hold('toServer');
       const lease = await locks.acquire('a', { fenced: true });
-      tokens.push(lease.fencingToken ?? 0);
+      tokens.push(lease.fencingToken);
       await lease.release();
       fault?.heal();
       await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));

@@ -108,10 +108,10 @@ describe('while a slot of a Cluster is on its way', () => {
       await ours.using('other', () => undefined);
       await held.release();
       const next = await waiting;
-      expect(next.fencingToken).toBeGreaterThan(Number(held.fencingToken));
+      expect(next.fencingToken).toBeGreaterThan(held.fencingToken);
       await next.release();
       const last = await ours.acquire('moving', { fenced: true, waitTimeMs: 30_000 });
-      expect(last.fencingToken).toBeGreaterThan(Number(next.fencingToken));
+      expect(last.fencingToken).toBeGreaterThan(next.fencingToken);
       await last.release();
     },
     60_000,

@@ -18,7 +18,7 @@ export {
   type RedisLockModuleOptions,
   type RedisLockOptionsFactory,
 } from './nest/redis-lock.module.js';
-export { getLocksToken, InjectLocks } from './nest/service-tokens.js';
+export { getLockServiceToken, InjectLockService } from './nest/service-tokens.js';
 export {
   WithFairLock,
   WithLock,

@@ -22,18 +22,29 @@ export class NamedLocks {
   }
 
   /** {@inheritDoc Lock.acquire} */
-  acquire(name: string, options?: AcquireOptions): Promise<Lease> {
-    return this.#acquirer.acquire(name, options);
+  acquire<Fenced extends boolean = boolean>(
+    name: string,
+    options?: AcquireOptions<Fenced>,
+  ): Promise<Lease<Fenced>> {
+    return this.#acquirer.acquire(name, options) as Promise<Lease<Fenced>>;
   }
 
   /** {@inheritDoc Lock.tryAcquire} */
-  tryAcquire(name: string, options?: AcquireOptions): Promise<Lease | null> {
-    return this.#acquirer.tryAcquire(name, options);
+  tryAcquire<Fenced extends boolean = boolean>(
+    name: string,
+    options?: AcquireOptions<Fenced>,
+  ): Promise<Lease<Fenced> | null> {
+    return this.#acquirer.tryAcquire(name, options) as Promise<Lease<Fenced> | null>;
   }
 
   /** {@inheritDoc Lock.using} */
-  using<T>(name: string, work: (lease: Lease) => T, options?: AcquireOptions): Promise<Awaited<T>> {
-    return this.#acquirer.using(name, work, options);
+  using<T, Fenced extends boolean = boolean>(
+    name: string,
+    work: (lease: Lease<Fenced>) => T,
+    options?: AcquireOptions<Fenced>,
+  ): Promise<Awaited<T>> {
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-assertion -- the compiler needs it
+    return this.#acquirer.using(name, work as (lease: Lease) => T, options);
   }
 
   /**

@@ -19,7 +19,7 @@ import { LockService } from '../primitives/lock/lock-service.js';
 import type { Semaphore } from '../primitives/semaphore/semaphore.js';
 import { compileTemplate, refuseLookAlikes } from './key-template.js';
 import { bound, SERVICE_OF, type KindService } from './lock-kinds.js';
-import { forRootOf, getLockContextToken, getLocksToken } from './service-tokens.js';
+import { forRootOf, getLockContextToken, getLockServiceToken } from './service-tokens.js';
 import { checkProfile, resolvePlan, type WithLockOptions } from './with-lock.options.js';
 
 /** A lock template, with the default options of its calls. */
@@ -130,8 +130,8 @@ function providerOf(template: LockTemplateOptions): FactoryProvider<LockTemplate
     provide: getLockToken(name, connection),
     inject: [
       getLockContextToken(connection),
-      getLocksToken(LockService, connection),
-      getLocksToken<KindService>(SERVICE_OF[kind], connection),
+      getLockServiceToken(LockService, connection),
+      getLockServiceToken<KindService>(SERVICE_OF[kind], connection),
     ],
     useFactory: (
       { settings }: LockContext,

@@ -7,7 +7,7 @@ import type { LockContext } from '../core/lock-context.js';
 import { LockService } from '../primitives/lock/lock-service.js';
 import { classesOf } from './classes.js';
 import { SERVICE_OF, type KindService, type LockServices, type MethodKind } from './lock-kinds.js';
-import { forRootOf, getLockContextToken, getLocksToken } from './service-tokens.js';
+import { forRootOf, getLockContextToken, getLockServiceToken } from './service-tokens.js';
 import type { LockPlan } from './with-lock.options.js';
 
 /** The services of frozen instances. */
@@ -46,8 +46,8 @@ export function installHost(
   where: string,
 ): FindServices {
   const [lockHost, kindHost] = [hostOf(connection), hostOf(connection, kind)];
-  inject(target, lockHost, getLocksToken(LockService, connection));
-  inject(target, kindHost, getLocksToken<KindService>(SERVICE_OF[kind], connection));
+  inject(target, lockHost, getLockServiceToken(LockService, connection));
+  inject(target, kindHost, getLockServiceToken<KindService>(SERVICE_OF[kind], connection));
   return (instance) => {
     const host = instance as Readonly<Record<symbol, unknown>> | null | undefined;
     const locks = host?.[lockHost] as LockService | undefined;

@@ -17,7 +17,7 @@ import { SERVICE_OF, type KindService, type LockNames, type LockServices } from 
 import { namesFrom } from './lock-names.js';
 import { lockedObservable } from './locked-call.js';
 import { NAMED_CONNECTION } from './named-connections.js';
-import { forRootOf, getLocksToken } from './service-tokens.js';
+import { forRootOf, getLockServiceToken } from './service-tokens.js';
 import type { LockPlan } from './with-lock.options.js';
 
 const PLAN = Symbol.for('nestjs-redis-lock:interceptor-plan');
@@ -60,9 +60,9 @@ export class LockInterceptor implements NestInterceptor {
     if (known !== undefined) return known;
     const anywhere = { strict: false };
     const services: LockServices = {
-      locks: this.modules.get<LockService>(getLocksToken(LockService, connection), anywhere),
+      locks: this.modules.get<LockService>(getLockServiceToken(LockService, connection), anywhere),
       ofKind: (kind) =>
-        this.modules.get(getLocksToken<KindService>(SERVICE_OF[kind], connection), anywhere),
+        this.modules.get(getLockServiceToken<KindService>(SERVICE_OF[kind], connection), anywhere),
     };
     this.#services.set(connection, services);
     return services;
@@ -113,7 +113,7 @@ function checkWhenInjected(
       );
     },
   });
-  injectInto(target, injected, getLocksToken<KindService>(SERVICE_OF[kind], connection));
+  injectInto(target, injected, getLockServiceToken<KindService>(SERVICE_OF[kind], connection));
 }
 
 function planOf(method: object): InterceptorPlan | undefined {

@@ -35,7 +35,7 @@ import {
   refuseSameName,
   type NamedConnection,
 } from './named-connections.js';
-import { getLockContextToken, getLocksToken, SERVICES } from './service-tokens.js';
+import { getLockContextToken, getLockServiceToken, SERVICES } from './service-tokens.js';
 
 interface Extras {
   /**
@@ -251,7 +251,7 @@ function assemble(
 /** The services that an application can inject from the connection of this name. */
 function servicesOf(name: string): Exclude<Provider, Type>[] {
   const services = SERVICES.map(([Service, of]) => ({
-    provide: getLocksToken<unknown>(Service, name),
+    provide: getLockServiceToken<unknown>(Service, name),
     inject: [FAMILY],
     useFactory: of,
   }));

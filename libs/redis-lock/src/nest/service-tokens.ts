@@ -36,14 +36,14 @@ const NAMES = new Map<unknown, string>(SERVICES.map(([Service, , name]) => [Serv
 
 /**
  * Nest's token of a service of the connection, for factories and tests:
- * `app.get(getLocksToken(LockService, 'cache'))`. On the default connection it is the class itself.
+ * `app.get(getLockServiceToken(LockService, 'cache'))`. On the default connection it is the class itself.
  * @throws {LockConfigurationError} the class is no service of this library, or the name cannot be used
  */
-export function getLocksToken<S>(
+export function getLockServiceToken<S>(
   Service: Type<S>,
   connection: string = DEFAULT_NAME,
 ): InjectionToken<S> {
-  const from = 'getLocksToken()';
+  const from = 'getLockServiceToken()';
   const name = NAMES.get(Service);
   if (name === undefined) {
     refuseValue(from, 'the first argument', `one of ${[...NAMES.values()].join(', ')}`, Service);
@@ -55,14 +55,14 @@ export function getLocksToken<S>(
 
 /**
  * Marks a parameter or property that takes a service of the connection of this name:
- * `@InjectLocks(FairLockService, 'cache') locks: FairLockService`.
+ * `@InjectLockService(FairLockService, 'cache') locks: FairLockService`.
  * @throws {LockConfigurationError} the class is no service of this library, or the name cannot be used
  */
-export function InjectLocks(
+export function InjectLockService(
   Service: Type<unknown>,
   connection?: string,
 ): PropertyDecorator & ParameterDecorator {
-  return Inject(getLocksToken(Service, connection));
+  return Inject(getLockServiceToken(Service, connection));
 }
 
 /** The token of the context that all services of a connection share, for the subpaths of this package. */

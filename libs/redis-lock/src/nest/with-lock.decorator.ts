@@ -79,7 +79,7 @@ export type LockedMethodDecorator<A extends any[], Busy = unknown, Failed = unkn
   descriptor: TypedPropertyDescriptor<M> &
     (Parameters<M> extends [...A, ...any[]]
       ? unknown
-      : 'The key function of @WithLock takes parameters that this method does not have') &
+      : 'The key function of @WithLock does not fit this method, or its parameters have no types: write (id: string) => …') &
     Misfit<M, Busy> &
     Misfit<M, Failed>,
 ) => void;
@@ -104,19 +104,6 @@ type Handled<
 export type WithLockKey<A extends any[]> = LockNames | ((...args: A) => LockNames);
 
 /**
- * Runs each request to the handler under a lock. An interceptor acquires it; the method stays as it
- * is.
- *
- * The key is a template with `<params.x>`, `<query.x>` and `<body.x>`, or a function of the
- * `ExecutionContext`. The values are raw: the interceptor runs before the pipes.
- * @throws {LockConfigurationError} at class definition or start: the template or an option cannot
- * work, or Nest does not intercept the method
- */
-export function WithLock(
-  key: WithLockKey<[context: ExecutionContext]>,
-  options: InterceptorOptions,
-): MethodDecorator;
-/**
  * Runs every call of the method under the lock that the key names, across all processes.
  *
  * The call waits for the lock, runs the method, and releases the lock before it settles. An error
@@ -138,6 +125,19 @@ export function WithLock<
   Busy extends OnBusy<[...A, ...unknown[]]> = OnBusy<[...A, ...unknown[]]>,
   Failed extends OnBackendError<[...A, ...unknown[]]> = OnBackendError<[...A, ...unknown[]]>,
 >(key: WithLockKey<A>, options?: Handled<A, Busy, Failed>): LockedMethodDecorator<A, Busy, Failed>;
+/**
+ * Runs each request to the handler under a lock. An interceptor acquires it; the method stays as it
+ * is.
+ *
+ * The key is a template with `<params.x>`, `<query.x>` and `<body.x>`, or a function of the
+ * `ExecutionContext`. The values are raw: the interceptor runs before the pipes.
+ * @throws {LockConfigurationError} at class definition or start: the template or an option cannot
+ * work, or Nest does not intercept the method
+ */
+export function WithLock(
+  key: WithLockKey<[context: ExecutionContext]>,
+  options: InterceptorOptions,
+): MethodDecorator;
 export function WithLock(
   key: WithLockKey<any>,
   options: WithLockOptions<any> | InterceptorOptions = {},
@@ -147,10 +147,6 @@ export function WithLock(
 
 /** `WithLock` for one kind of lock, without the options `Without`. */
 export interface KindDecorator<Without extends keyof WithLockOptions<[]>> {
-  (
-    key: WithLockKey<[context: ExecutionContext]>,
-    options: Omit<InterceptorOptions, Without>,
-  ): MethodDecorator;
   <
     A extends any[] = [],
     Busy extends OnBusy<[...A, ...unknown[]]> = OnBusy<[...A, ...unknown[]]>,
@@ -159,6 +155,10 @@ export interface KindDecorator<Without extends keyof WithLockOptions<[]>> {
     key: WithLockKey<A>,
     options?: Handled<A, Busy, Failed, Without>,
   ): LockedMethodDecorator<A, Busy, Failed>;
+  (
+    key: WithLockKey<[context: ExecutionContext]>,
+    options: Omit<InterceptorOptions, Without>,
+  ): MethodDecorator;
 }
 
 function by(kind: MethodKind, name: string) {
@@ -229,11 +229,7 @@ export function lockDecorator(
       );
     }
     const plan = resolvePlan(options, where, labelOf(key, target, property), kind);
-    if (plan.acquire.profile !== undefined) {
-      checkAtStart(target, plan.connection, (settings) => {
-        checkProfile(plan, settings, where);
-      });
-    }
+    checkProfileAtStart(target, plan, where);
     const decorated: DecoratedMethod = { target, property };
     const mayBeSeveral = plan.kind !== 'semaphore';
     if (plan.via === 'interceptor') {
@@ -247,6 +243,13 @@ export function lockDecorator(
       descriptor.value = wrap(decorated, method as Method, locked);
     }
   };
+}
+
+function checkProfileAtStart(target: object, plan: LockPlan, where: string): void {
+  if (plan.acquire.profile === undefined) return;
+  checkAtStart(target, plan.connection, (settings) => {
+    checkProfile(plan, settings, where);
+  });
 }
 
 /** Standard decorators of ECMAScript get the function and a context. */

@@ -1,12 +1,15 @@
-/** A granted lock. Release it when your work ends. */
-export interface Lease extends AsyncDisposable {
+/**
+ * A granted lock. Release it when your work ends.
+ * @typeParam Fenced `true` where the compiler knows that the lease has a fencing token
+ */
+export interface Lease<Fenced extends boolean = boolean> extends AsyncDisposable {
   readonly name: string;
   /** `<client uuid>:<number>`, as Redis stores it. Not a secret, but do not log it. */
   readonly owner: string;
   /** The number of leases that the owner held after this grant: 1, or more in a nested call. */
   readonly holdCount: number;
   /** Grows with each fenced grant of this name. Undefined without the option `fenced`. */
-  readonly fencingToken: number | undefined;
+  readonly fencingToken: Fenced extends true ? number : number | undefined;
   /**
    * - `held`: Redis has confirmed the lease, and it has not ended.
    * - `suspect`: Redis did not answer a renewal, or the machine stood still.

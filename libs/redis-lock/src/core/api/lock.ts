@@ -28,8 +28,11 @@ export interface WaitOptions {
  */
 export type Nesting = 'join' | 'wait' | 'refuse';
 
-/** How one acquisition behaves. Every time is in milliseconds. */
-export interface AcquireOptions extends WaitOptions {
+/**
+ * How one acquisition behaves. Every time is in milliseconds.
+ * @typeParam Fenced `true` where the compiler knows that the call is fenced
+ */
+export interface AcquireOptions<Fenced extends boolean = boolean> extends WaitOptions {
   /**
    * A fixed lease without renewal: it ends after this time, even while the work runs. Without this
    * option the watchdog renews a lease of `watchdogLeaseMs` until the release. A lease that is
@@ -43,7 +46,7 @@ export interface AcquireOptions extends WaitOptions {
    */
   readonly watchdogLeaseMs?: number | undefined;
   /** Also take a fencing token: a number that grows with each fenced grant of this name. */
-  readonly fenced?: boolean | undefined;
+  readonly fenced?: Fenced | undefined;
   /** The watchdog stops renewing after this time. The lock ends at most one lease later. */
   readonly maxHoldMs?: number | undefined;
   /**

@@ -5,7 +5,7 @@ import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/term
 import { LockConfigurationError, LockError, quoteName } from '../../core/api/errors.js';
 import { LockMonitor, type LockStatus } from '../../primitives/monitor/lock-monitor.js';
 import { checkObject, refuseUnknown } from '../../core/api/refuse.js';
-import { forRootOf, getLocksToken } from '../../nest/service-tokens.js';
+import { forRootOf, getLockServiceToken } from '../../nest/service-tokens.js';
 
 /** The connection to check, and its time limit. */
 export interface LockHealthOptions {
@@ -68,7 +68,7 @@ export class LockHealthIndicator {
 
   #monitorOf(connection: string | undefined): LockMonitor {
     try {
-      return this.modules.get<LockMonitor>(getLocksToken(LockMonitor, connection), {
+      return this.modules.get<LockMonitor>(getLockServiceToken(LockMonitor, connection), {
         strict: false,
       });
     } catch (cause) {
