@@ -361,7 +361,7 @@ describe('lock templates', () => {
     ['unknown option', [{ name: 'a', key: 'b', waitMs: 5 }]],
     ['waitTimeMs must be', [{ name: 'a', key: 'b', waitTimeMs: -1 }]],
     ['must not have onBusy, onBackendError', [{ name: 'a', key: 'b', onBusy: 'skip' }]],
-    ['onBackendError or via', [{ name: 'a', key: 'b', onBackendError: 'run' }]],
+    ['onBackendError, onDisconnect, via', [{ name: 'a', key: 'b', onBackendError: 'run' }]],
     ['connection must be', [{ name: 'a', key: 'b', connection: 7 }]],
   ])('are refused when the module is defined: %s', async (text, given) => {
     expect(await refused(() => RedisLockModule.forFeature(given as never))).toContain(text);

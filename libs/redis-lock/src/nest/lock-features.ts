@@ -25,7 +25,7 @@ import { checkProfile, resolvePlan, type WithLockOptions } from './with-lock.opt
 /** A lock template, with the default options of its calls. */
 export interface LockTemplateOptions extends Omit<
   WithLockOptions<[]>,
-  'onBusy' | 'onBackendError' | 'via'
+  'onBusy' | 'onBackendError' | 'onDisconnect' | 'via'
 > {
   /** The name for `@InjectLock(name)`. */
   readonly name: string;
@@ -147,6 +147,8 @@ function providerOf(template: LockTemplateOptions): FactoryProvider<LockTemplate
   };
 }
 
+const DECORATORS_ONLY = ['onBusy', 'onBackendError', 'onDisconnect', 'via'];
+
 function checkShape(template: unknown): LockTemplateOptions {
   const from = 'RedisLockModule.forFeature()';
   if (!isPlainObject(template)) {
@@ -155,7 +157,7 @@ function checkShape(template: unknown): LockTemplateOptions {
         `not ${describeValue(template)}`,
     );
   }
-  const { name, key, onBusy, onBackendError, via } = template as Readonly<Record<string, unknown>>;
+  const { name, key, ...options } = template as Readonly<Record<string, unknown>>;
   if (typeof name !== 'string' || name === '') {
     throw new LockConfigurationError(
       `${from}: a template needs a name, such as { name: 'orders', key: 'order:<id>' }, ` +
@@ -168,9 +170,9 @@ function checkShape(template: unknown): LockTemplateOptions {
         `not ${describeValue(key)}`,
     );
   }
-  if ([onBusy, onBackendError, via].some((option) => option !== undefined)) {
+  if (DECORATORS_ONLY.some((option) => options[option] !== undefined)) {
     throw new LockConfigurationError(
-      `${from}: the template ${quoteName(name)} must not have onBusy, onBackendError or via; ` +
+      `${from}: the template ${quoteName(name)} must not have ${DECORATORS_ONLY.join(', ')}; ` +
         'only decorators have them',
     );
   }

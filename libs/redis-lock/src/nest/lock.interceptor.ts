@@ -11,6 +11,7 @@ import type { Observable } from 'rxjs';
 import { LockConfigurationError, quoteName } from '../core/api/errors.js';
 import { LockService } from '../primitives/lock/lock-service.js';
 import { compileTemplate, refuseLookAlikes } from './key-template.js';
+import { disconnectOf } from './leaving-clients.js';
 import { injectInto } from './lock-host.js';
 import type { DecoratedMethod } from './lock-key.js';
 import { SERVICE_OF, type KindService, type LockNames, type LockServices } from './lock-kinds.js';
@@ -49,6 +50,7 @@ export class LockInterceptor implements NestInterceptor {
     if (plan === undefined) return next.handle();
     const call = {
       ...{ plan, args: [context] },
+      signal: plan.onDisconnect === 'cancel' ? disconnectOf(context) : undefined,
       services: () => this.#servicesOf(plan.connection),
       names: () => plan.namesOf(context),
     };

@@ -16,6 +16,8 @@ export interface LockedCall {
   readonly plan: LockPlan & { readonly where: string; readonly slots?: Slots | undefined };
   /** The arguments of the plan's functions. */
   readonly args: readonly unknown[];
+  /** Ends the waiting. */
+  readonly signal: AbortSignal | undefined;
   services(): LockServices;
   names(): LockNames;
 }
@@ -27,7 +29,7 @@ export interface Slots {
   readonly holdAfter: AcquireOptions['holdAfter'];
   readonly label: string;
   /** The name of the lock of the job's slot of this time, in ms since 1970. */
-  at(job: string, time: number): string;
+  readonly at: (job: string, time: number) => string;
 }
 
 /** How long the lock stays held for a subscriber to an Observable of a Promise (ms). */
@@ -37,7 +39,7 @@ async function underLock<T>(
   call: LockedCall,
   work: () => Promise<T>,
   answer: (inPlaceOfWork: unknown) => unknown,
-  signal?: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<unknown> {
   const { plan, args } = call;
   const names = call.names();
@@ -94,6 +96,7 @@ export function lockedPromise(call: LockedCall, method: () => unknown): Promise<
         return handedOver.ended;
       },
       (value) => value,
+      call.signal,
     );
     settled.then(resolve, reject);
   });
@@ -115,7 +118,7 @@ export function lockedObservable(call: LockedCall, source: () => unknown): Obser
       async () =>
         subscriber.closed ? undefined : pipe(observable(source(), call.plan.where), subscriber),
       (value) => pipe(toObservable(value), subscriber),
-      giveUp.signal,
+      call.signal === undefined ? giveUp.signal : AbortSignal.any([giveUp.signal, call.signal]),
     );
     endWith(subscriber, settled);
   });

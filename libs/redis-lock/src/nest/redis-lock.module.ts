@@ -20,6 +20,7 @@ import type { RedisLockOptions } from '../family/options.js';
 import { featureModule, type LockTemplateOptions } from './lock-features.js';
 import { FilterNotice } from './filter-notice.js';
 import { HostScan } from './lock-host.js';
+import { LeavingClients } from './leaving-clients.js';
 import { LockLogger } from './lock-logger.js';
 import {
   checkAsyncOptions,
@@ -235,6 +236,7 @@ function assemble(
       { provide: NAMED_CONNECTION, useValue: connection },
       HostScan,
       FilterNotice,
+      LeavingClients,
       { provide: BACKEND, useFactory: () => REDIS },
       {
         provide: FAMILY,

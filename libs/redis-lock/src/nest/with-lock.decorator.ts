@@ -6,6 +6,7 @@ import type { Observable } from 'rxjs';
 import { isGenerator } from '../core/holding/scope.js';
 import { LockConfigurationError, quoteName } from '../core/api/errors.js';
 import { isLabel } from '../core/api/options.js';
+import { giveUpWithClient, takeDisconnect } from './leaving-clients.js';
 import { checkAtStart, installHost, type FindServices } from './lock-host.js';
 import { nameFromArguments, type DecoratedMethod } from './lock-key.js';
 import type { MethodKind, LockNames } from './lock-kinds.js';
@@ -307,13 +308,15 @@ function wrap(method: DecoratedMethod, original: Method, plan: MethodPlan): Meth
   const locked = returnsObservable(method, plan.where) ? lockedObservable : lockedPromise;
   const wrapper: Method = function (...args) {
     const call = {
-      ...{ plan, args },
+      ...{ plan, args, signal: takeDisconnect(plan) },
       services: () => plan.servicesOf(this),
       names: () => plan.namesOf(args),
     };
     return locked(call, () => original.apply(this, args));
   };
-  return inPlaceOf(original, wrapper);
+  inPlaceOf(original, wrapper);
+  if (plan.onDisconnect === 'cancel') giveUpWithClient(wrapper, plan);
+  return wrapper;
 }
 
 /**

@@ -91,6 +91,16 @@ export interface WithLockOptions<Args extends readonly unknown[]> extends Omit<
    */
   readonly onBackendError?: OnBackendError<Args> | undefined;
   /**
+   * The reaction when the client of an HTTP request closes the connection while its handler waits:
+   * - `cancel`: the handler does not run, and leaves the queue. The call rejects with an
+   *   `HttpException` of status 499.
+   * - `wait`: it waits on, and the handler runs without a client.
+   *
+   * After the grant the handler always runs to its end. Calls by other code do not know the client.
+   * @default 'cancel'
+   */
+  readonly onDisconnect?: 'cancel' | 'wait' | undefined;
+  /**
    * - `method`: every call of the method acquires the lock; for requests after guards, interceptors
    *   and pipes.
    * - `interceptor`, with a key of a request: an interceptor acquires the lock, after guards and
@@ -111,6 +121,7 @@ export interface LockPlan {
   readonly connection: string;
   readonly acquire: AnyAcquireOptions;
   readonly via: 'method' | 'interceptor';
+  readonly onDisconnect: 'cancel' | 'wait';
   onBusy(args: readonly unknown[], error: LockTimeoutError): unknown;
   /** Whether the method runs without the lock while Redis does not answer. */
   readonly runsUnlocked: boolean;
@@ -118,7 +129,7 @@ export interface LockPlan {
 }
 
 const KINDS = Object.keys(OPTIONS_OF);
-const OWN_OPTIONS = ['kind', 'connection', 'onBusy', 'onBackendError', 'via'];
+const OWN_OPTIONS = ['kind', 'connection', 'onBusy', 'onBackendError', 'onDisconnect', 'via'];
 
 /**
  * Checks the options of a decorator, once, when the class is defined.
@@ -142,17 +153,18 @@ export function resolvePlan(
     kind = fixed ?? 'lock',
     connection = DEFAULT_NAME,
     via = 'method',
+    onDisconnect = 'cancel',
     onBusy,
     onBackendError,
     ...given
   } = options as WithLockOptions<unknown[]> | InterceptorOptions;
   const acquire = { label, ...given };
-  checkWords({ kind, via, connection }, where);
+  checkWords({ kind, via, connection, onDisconnect }, where);
   const known = OPTIONS_OF[kind].filter((option) => option !== 'signal');
   refuseUnknown(acquire, [...known, ...OWN_OPTIONS], where);
   checkAcquire(acquire, known, where);
   return {
-    ...{ kind, connection, acquire, via },
+    ...{ kind, connection, acquire, via, onDisconnect },
     onBusy: handlerOf('onBusy', onBusy, ['throw', 'skip'], where),
     runsUnlocked: onBackendError === 'run',
     onBackendError: handlerOf('onBackendError', onBackendError, ['throw', 'run'], where),
@@ -160,14 +172,18 @@ export function resolvePlan(
 }
 
 function checkWords(
-  { kind, via, connection }: Readonly<Record<'kind' | 'via' | 'connection', unknown>>,
+  given: Readonly<Record<'kind' | 'via' | 'connection' | 'onDisconnect', unknown>>,
   where: string,
 ): void {
+  const { kind, via, connection, onDisconnect } = given;
   if (!KINDS.includes(kind as string)) {
     refuseValue(where, 'kind', `one of ${KINDS.join(', ')}`, kind);
   }
   if (via !== 'method' && via !== 'interceptor') {
     refuseValue(where, 'via', "'method' or 'interceptor'", via);
+  }
+  if (onDisconnect !== 'cancel' && onDisconnect !== 'wait') {
+    refuseValue(where, 'onDisconnect', "'cancel' or 'wait'", onDisconnect);
   }
   if (!isConnectionName(connection)) {
     refuseValue(where, 'connection', 'the name of a connection', connection);
