@@ -15,7 +15,7 @@ const redis = new Redis(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379', {
 @Processor('orders', { concurrency: 5 })
 class OrderProcessor extends WorkerHost {
   @WithLock((job: Job<{ product: string }>) => `product_${job.data.product}`, {
-    waitTimeMs: 0,
+    waitTimeMs: 500, // each release hands the lock to a job that waits
     onBusy: async ([job], { retryAfterMs }) => {
       await job.moveToDelayed(Date.now() + Math.min(retryAfterMs, 200), job.token);
       throw new DelayedError(); // the worker takes another job, and no attempt counts

@@ -13,16 +13,17 @@ import {
   type LockTemplate,
 } from 'nestjs-redis-lock';
 import { eventually, Gate, redisson, useRedis } from '../../support/set-up.js';
+import { pageOf } from '../../support/proofs.js';
 import { useApplications } from '../applications.js';
 
 const redis = useRedis();
 const apps = useApplications(redis);
 
-describe('a processor of BullMQ', () => {
-  interface Order {
-    readonly product: string;
-  }
+interface Order {
+  readonly product: string;
+}
 
+describe('a processor of BullMQ', () => {
   let delays = 0;
 
   @Processor('patient')
@@ -74,6 +75,40 @@ describe('a processor of BullMQ', () => {
       returnvalue: 'product_7',
       attemptsMade: 1,
     });
+  });
+});
+
+describe('the recipe for BullMQ', () => {
+  it('delays hardly any job of a product whose jobs are short: each release hands the lock on', async () => {
+    const [, waits] = /## BullMQ[^]*?waitTimeMs: ([\d_]+)/.exec(pageOf('docs/contexts.md')) ?? [];
+    let [done, delays] = [0, 0];
+
+    @Processor('short', { concurrency: 5 })
+    class Short extends WorkerHost {
+      @WithLock((job: Job<Order>) => `product_${job.data.product}`, {
+        waitTimeMs: Number(waits?.replace('_', '')),
+        onBusy: async ([job, token]) => {
+          delays += 1;
+          await job.moveToDelayed(Date.now() + 10, token as string);
+          throw new DelayedError();
+        },
+      })
+      async process(_: Job<Order>, _token?: string): Promise<void> {
+        await redis.admin.ping();
+        done += 1;
+      }
+    }
+    const connection = { host: '127.0.0.1', port: redis.port, maxRetriesPerRequest: null };
+    const imports = [
+      BullModule.forRoot({ connection }),
+      BullModule.registerQueue({ name: 'short' }),
+    ];
+    const app = await apps.start({ imports, providers: [Short] });
+    const jobs = Array.from({ length: 20 }, () => ({ name: 'order', data: { product: '7' } }));
+    await app.nest.get<Queue>(getQueueToken('short')).addBulk(jobs);
+    await eventually(() => done === jobs.length);
+    // A busy machine may keep a job waiting for longer than that.
+    expect(delays).toBeLessThan(jobs.length);
   });
 });
 
