@@ -129,7 +129,9 @@ export interface Lock {
 
   /**
    * Acquires the lock, runs the work, and always releases. Resolves with the work's result. An
-   * error of the work passes through unchanged; a failed release never replaces it.
+   * error of the work passes through unchanged; a failed release never replaces it. If Redis does not
+   * answer the release, the call resolves after 2 s. The event `release-failed` reports it, and so
+   * does `await lease.release()` at the end of the work.
    * @throws {LeaseLostError} the lease was lost while the work ran; `result` is the work's result
    * @throws {LockArgumentError} the work returned an Observable, an iterator or a stream, which would
    * run after the release
