@@ -72,12 +72,13 @@ async function underLock<T>(
  */
 function inSlot<T>(
   locks: LockService,
-  { keepMs, holdAfter, label, at }: Slots,
+  slots: Slots,
   job: string,
   run: () => Promise<T>,
 ): Promise<Awaited<T>> {
+  const { keepMs, holdAfter, label } = slots;
   const kept = { waitTimeMs: 0, minHoldMs: keepMs, holdAfter, label };
-  return locks.using(at(job, locks.wallTime()), run, kept);
+  return locks.using(slots.at(job, locks.wallTime()), run, kept);
 }
 
 /**

@@ -180,7 +180,7 @@ export function checkAcquireOptions(options: AnyAcquireOptions, known: readonly 
   if (capacity !== undefined) checkCount('capacity', capacity, CAPACITY);
   if (minReplicas !== undefined) checkCount('minReplicas', minReplicas, REPLICAS);
   if (minHoldMs !== undefined) refuseArgument(timeProblem('minHoldMs', minHoldMs, MIN_HOLD));
-  if (holdAfter !== undefined && holdAfter !== 'always' && holdAfter !== 'success') {
+  if (holdAfter !== undefined && !['always', 'success'].includes(holdAfter)) {
     refuseArgument(`holdAfter must be 'always' or 'success', not ${describeValue(holdAfter)}`);
   }
   if (signal !== undefined && !isAbortSignal(signal)) {
