@@ -55,6 +55,7 @@ const ERRORS: Record<string, [LockError, number, string | null]> = {
   keys: [new LockLimitError(SECRET, 'maxKeys', 5), 429, '1'],
   shutdown: [new LockShutdownError(SECRET), 503, '1'],
   key: [new LockKeyError(SECRET), 400, null],
+  keyOfCode: [new LockKeyError(SECRET, { origin: 'code' }), 400, null],
   lost: [new LeaseLostError(SECRET, 'gone', { result: SECRET }), 500, null],
   state: [new LockStateError(SECRET), 500, null],
   argument: [new LockArgumentError(SECRET), 500, null],
@@ -291,7 +292,7 @@ describe('LockExceptionFilter', () => {
       Logger.overrideLogger(false);
     }
     const expected = Object.values(CHANGED_ERRORS).map(([error]) => [
-      LEVELS[error.code],
+      error instanceof LockKeyError && error.origin === 'code' ? 'warn' : LEVELS[error.code],
       error.message,
     ]);
     expect(lines).toEqual(expected.filter(([level]) => level !== undefined));

@@ -176,7 +176,7 @@ describe('a method with @WithLock', () => {
     const stock = await provided(Stock);
     expect(await stock.buy('7', 'ann')).toBe('product_7');
     await expect(stock.fail('7')).rejects.toBe(failure);
-    await expect(stock.nameless()).rejects.toThrow(LockKeyError);
+    await expect(stock.nameless()).rejects.toMatchObject({ code: 'LOCK_KEY', origin: 'code' });
     // A rejection that no caller handles would end the process.
     await expect(stock.late()).rejects.toThrow(LockKeyError);
   });

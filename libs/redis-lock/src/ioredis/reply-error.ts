@@ -80,7 +80,7 @@ export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
   }
   if (word === 'CROSSSLOT') {
     return new LockKeyError('The keys of the lock are in different slots of the cluster', {
-      cause,
+      ...{ cause, origin: 'code' },
     });
   }
   const meaning = replyMeaning(refusal);

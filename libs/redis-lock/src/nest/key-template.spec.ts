@@ -123,6 +123,7 @@ describe('a value', () => {
     const rendering = () => make('product_<0>', value);
     expect(rendering).toThrow(LockKeyError);
     expect(rendering).toThrow(`"product_<0>" cannot be made: <0> ${reason}`);
+    expect(thrownBy(rendering)).toMatchObject({ origin: 'value' });
   });
 
   it('keeps the message short', () => {
@@ -167,7 +168,7 @@ describe('a path', () => {
     });
     const error = thrownBy(() => make('<0.sku>', lazy));
     expect(error).toBeInstanceOf(LockKeyError);
-    expect(error.cause).toBe(cause);
+    expect(error).toMatchObject({ cause, origin: 'code' });
   });
 });
 

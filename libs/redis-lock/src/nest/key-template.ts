@@ -166,7 +166,9 @@ function follow<Input>(part: Part<Input>, template: string, input: Input): unkno
     return value;
   } catch (error) {
     if (error instanceof LockError) throw error;
-    throw badValue(part, template, 'cannot be read: its getter threw an error', { cause: error });
+    throw badValue(part, template, 'cannot be read: its getter threw an error', {
+      ...{ cause: error, origin: 'code' },
+    });
   }
 }
 
@@ -174,7 +176,7 @@ function badValue(
   { text }: { readonly text: string },
   template: string,
   what: string,
-  details: { cause?: unknown } = {},
+  details: { cause?: unknown; origin?: 'code' } = {},
 ): LockKeyError {
   return new LockKeyError(
     `The lock name ${quoteName(template)} cannot be made: <${text}> ${what}. ` +

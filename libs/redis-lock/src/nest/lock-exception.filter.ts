@@ -15,6 +15,7 @@ import { throwError } from 'rxjs';
 import {
   LockConfigurationError,
   LockError,
+  LockKeyError,
   LockTimeoutError,
   type LockErrorCode,
 } from '../core/api/errors.js';
@@ -174,7 +175,10 @@ export class LockExceptionFilter implements ExceptionFilter<LockError> {
     adapter.reply(response, body, status);
   }
 
-  #log(error: LockError, { level }: LockAnswer): void {
+  #log(error: LockError, answer: LockAnswer): void {
+    // Every request would fail in the same way, and the client cannot mend it.
+    const isFault = error instanceof LockKeyError && error.origin === 'code';
+    const level = isFault ? 'warn' : answer.level;
     if (level === 'error') this.#logger.error(error.message, error.stack);
     else if (level !== undefined) this.#logger[level](error.message);
   }

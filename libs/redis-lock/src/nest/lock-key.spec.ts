@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { Body, createParamDecorator, Headers, Param, Query } from '@nestjs/common';
+import { Args } from '@nestjs/graphql';
+import { Payload } from '@nestjs/microservices';
+import { Body, createParamDecorator, Headers, Param, Query, Req } from '@nestjs/common';
 
 import { LockConfigurationError, LockKeyError } from '../core/api/errors.js';
 import { LockKey, nameFromArguments } from './lock-key.js';
@@ -110,6 +112,35 @@ describe('a placeholder', () => {
     expect(() => stock.any('text')).toThrow(LockKeyError);
   });
 
+  it('may begin with the name of a part of the request where the only parameter has that part', () => {
+    class Stock {
+      @Template('<body.sku>')
+      request(@Req() request: object): unknown {
+        return undefined;
+      }
+
+      @Template('<body.sku>')
+      mail(mail: object): unknown {
+        return undefined;
+      }
+
+      @Template('<0.body.sku>')
+      nested(@Body() mail: object): unknown {
+        return undefined;
+      }
+
+      @Template('<body.sku>')
+      named(@LockKey('body') @Body() order: Order): unknown {
+        return undefined;
+      }
+    }
+    const [stock, message] = [new Stock(), { body: { sku: 'a' } }];
+    expect([stock.request(message), stock.mail(message), stock.nested(message)]).toEqual(
+      Array(3).fill('a'),
+    );
+    expect(stock.named({ sku: 'a' })).toBe('a');
+  });
+
   it('may be named anew by an overriding method, in another place', () => {
     class Stock {
       @Template('<id>')
@@ -218,6 +249,35 @@ describe('a class definition throws', () => {
       }
       return Stock;
     }, 'Found no parameters');
+  });
+
+  it.each([
+    ['body', Body()],
+    ['query', Query()],
+    ['params', Param()],
+    ['payload', Payload()],
+    ['args', Args()],
+  ])('when <%s.sku> would be a property of that part itself', (part, decorator) => {
+    const define = (template: string) => () => {
+      class Stock {
+        @Template(template)
+        buy(@decorator order: Order): unknown {
+          return undefined;
+        }
+      }
+      return Stock;
+    };
+    refused(
+      define(`o_<${part}.sku>`),
+      `here buy: <${part}.sku> would be read from the only parameter`,
+      'write <sku> or <0.sku>',
+      `write <0.${part}.sku> if the parameter has a property "${part}"`,
+    );
+    const viaInterceptor = `keep <${part}.sku> and set via: 'interceptor'`;
+    if (['body', 'query', 'params'].includes(part)) {
+      refused(define(`o_<${part}.sku>`), viaInterceptor);
+    }
+    refused(define(`o_<${part}>`), `write <0.${part}>`);
   });
 
   it('when the compiler emits no types that could tell', () => {

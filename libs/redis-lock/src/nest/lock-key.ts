@@ -12,6 +12,12 @@ const LOCK_KEYS = Symbol.for('nestjs-redis-lock:lock-keys');
 const NEST_ARGUMENTS = '__routeArguments__';
 const PARAMETER_TYPES = 'design:paramtypes';
 
+/** The argument 0 of Nest's types for a body, payload or args (3), a query (4) and params (5). */
+const FIRST_IS_PART = /^[345]:0$/;
+
+/** Names that a template for a request gives to its parts. */
+const PARTS: readonly string[] = ['body', 'query', 'params', 'payload', 'args'];
+
 type Arguments = readonly unknown[];
 
 interface NamedParameter {
@@ -91,7 +97,10 @@ function sourceOf(
     if (position < count) return argument(position);
     throw unclear(`there is no parameter ${head}`);
   }
-  if (isOnlyObject(types)) return { ...argument(0), path: [head, ...path] };
+  if (isOnlyObject(types)) {
+    if (PARTS.includes(head) && isPartOfRequest(method)) refusePart(placeholder, where);
+    return { ...argument(0), path: [head, ...path] };
+  }
   throw unclear('no parameter has that name');
 
   function unclear(why: string): LockConfigurationError {
@@ -117,6 +126,28 @@ function isOnlyObject(types: Arguments | undefined): boolean {
   return type !== String && type !== Number && type !== Boolean && type !== Array;
 }
 
+/** Whether Nest makes the first argument from a whole part, as in `@Body() order`. */
+function isPartOfRequest(method: DecoratedMethod): boolean {
+  return nestArgumentsOf(method).some(
+    ([key, { data }]) => FIRST_IS_PART.test(key) && typeof data !== 'string',
+  );
+}
+
+/** The argument is that part: as its property, the name would fail in every request. */
+function refusePart({ text, head, path }: Placeholder, where: string): never {
+  const own = path.join('.');
+  const isOfHttp = head !== 'payload' && head !== 'args';
+  const ways = [
+    ...(own === '' ? [] : [`write <${own}> or <0.${own}>`]),
+    ...(own !== '' && isOfHttp ? [`keep <${text}> and set via: 'interceptor'`] : []),
+    `write <0.${text}> if the parameter has a property "${head}"`,
+  ];
+  throw new LockConfigurationError(
+    `${where}: <${text}> would be read from the only parameter, which is itself a part of the ` +
+      `request; ${ways.join(', or ')}`,
+  );
+}
+
 /** Undefined when the compiler emits no types. */
 function typesOf({ target, property }: DecoratedMethod): Arguments | undefined {
   const types: unknown = Reflect.getOwnMetadata(PARAMETER_TYPES, target, property);
@@ -132,12 +163,17 @@ function lockKeysOf({ target, property }: DecoratedMethod): readonly NamedParame
  * The names in `@Param('id')`, `@Body('id')`, `@Payload('id')`, `@Args('id')` and the like.
  * Inherited names count, as when Nest calls an overriding method.
  */
-function nestNamesOf({ target, property }: DecoratedMethod): NamedParameter[] {
-  const entries: unknown = Reflect.getMetadata(NEST_ARGUMENTS, target.constructor, property);
-  if (typeof entries !== 'object' || entries === null) return [];
-  return Object.values(entries).flatMap(({ index, data }: Partial<Record<string, unknown>>) =>
+function nestNamesOf(method: DecoratedMethod): NamedParameter[] {
+  return nestArgumentsOf(method).flatMap(([, { index, data }]) =>
     typeof index === 'number' && typeof data === 'string' ? [{ index, name: data }] : [],
   );
+}
+
+/** The keys are `<type>:<index>`. */
+function nestArgumentsOf({ target, property }: DecoratedMethod) {
+  const entries: unknown = Reflect.getMetadata(NEST_ARGUMENTS, target.constructor, property);
+  if (typeof entries !== 'object' || entries === null) return [];
+  return Object.entries(entries as Record<string, Partial<Record<string, unknown>>>);
 }
 
 function described(method: DecoratedMethod): string {

@@ -292,6 +292,16 @@ export function withLockName(error: unknown, lockName: string): unknown {
 export class LockKeyError extends LockError {
   override readonly name = 'LockKeyError';
   readonly code = 'LOCK_KEY';
+  /**
+   * `value`: another value may make a valid name. `code`: the program is wrong, as where a getter
+   * threw, or the name is no string.
+   */
+  readonly origin: 'value' | 'code';
+
+  constructor(message: string, details: LockErrorDetails & { readonly origin?: 'code' } = {}) {
+    super(message, details);
+    this.origin = details.origin ?? 'value';
+  }
 }
 
 /**

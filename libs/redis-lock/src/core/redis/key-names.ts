@@ -20,7 +20,8 @@ export class KeySpace {
   /** The key of a lock. Checks the name. */
   key(name: unknown): string {
     if (typeof name !== 'string') {
-      throw new LockKeyError(`A lock name must be a string, not ${describeValue(name)}`);
+      const message = `A lock name must be a string, not ${describeValue(name)}`;
+      throw new LockKeyError(message, { origin: 'code' });
     }
     if (name === '') throw new LockKeyError('A lock name must not be empty', { lockName: '' });
     const key = this.#prefix + name;
