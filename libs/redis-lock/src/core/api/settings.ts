@@ -66,7 +66,7 @@ export interface LockTuning {
 export interface LockSettings extends LockTuning {
   /**
    * The name of this connection, for an application with several. Use it in
-   * `@InjectLocks(LockService, name)` and in the option `connection` of decorators.
+   * `@InjectLockService(LockService, name)` and in the option `connection` of decorators.
    * @default 'default'
    */
   readonly name: string;
