@@ -224,16 +224,51 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         await expectToGoRound(callers);
       });
 
+      /** Repeats the message of the next grant to this client. */
+      const repeater = async ({ context }: LockClient<LockVerbs>) => {
+        const ear = redis.admin.duplicate();
+        ears.push(ear);
+        const channel = grantChannel('a', context.id, handed.queue);
+        const heard = once(ear, 'message') as Promise<[string, string]>;
+        await ear.subscribe(channel);
+        return async () => redis.admin.publish(channel, (await heard)[1]);
+      };
+
       it('that repeats it: nobody gives it back', async () => {
-        const callers = await granted(async ({ context }) => {
-          const ear = redis.admin.duplicate();
-          ears.push(ear);
-          const channel = grantChannel('a', context.id, handed.queue);
-          const heard = once(ear, 'message') as Promise<[string, string]>;
-          await ear.subscribe(channel);
-          return async () => redis.admin.publish(channel, (await heard)[1]);
-        });
-        await expectToGoRound(callers);
+        await expectToGoRound(await granted(repeater));
+      });
+
+      it('that repeats it while its owner is being released: nobody gives it back', async () => {
+        const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
+        const held = await holder.locks.acquire('a');
+        const callers = [0, 1].map(() => waiter.locks.acquire('a', FOR_EVER));
+        await inQueue(waiter);
+        const { connection, context } = waiter;
+        const repeat = await repeater(waiter);
+        await held.release();
+        const lease = await callers[0];
+        // A server that has forgotten the script refuses the release, which then goes again.
+        const again = new Gate();
+        const run = connection.run.bind(connection);
+        connection.run = async (script, ...rest) => {
+          if (/release|pass/.test(script.name)) await again.opened;
+          return run(script, ...rest);
+        };
+        const heard = new Gate();
+        const message = () => {
+          heard.open();
+        };
+        const channel = grantChannel('a', context.id, handed.queue);
+        const stop = connection.listen(channel, { message, confirmed: () => undefined });
+        const releasing = watch(lease?.release() ?? Promise.reject(new Error('no lease')));
+        await repeat();
+        await heard.opened;
+        stop();
+        await roundTrips(redis, 5);
+        again.open();
+        await releasing.promise;
+        await (await callers[1])?.release();
+        expect(waiter.eventsOf('lost')).toEqual([]);
       });
     });
 

@@ -32,7 +32,7 @@ export class LockContext extends Session {
   queues(kind: LockKind, isShared: boolean): WaitQueues {
     let queues = this.allQueues.get(kind);
     if (queues === undefined) {
-      queues = new WaitQueues(this, isShared, this.keysInUse);
+      queues = new WaitQueues(this, isShared, this.keysInUse, this.holds);
       this.allQueues.set(kind, queues);
       if (this.isClosing) queues.close();
     }

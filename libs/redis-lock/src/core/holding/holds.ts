@@ -8,6 +8,7 @@ import { Deadline } from '../time/deadline.js';
 import { Idle } from '../time/idle.js';
 import type { Hold } from './hold.js';
 import { Patience, PATIENCE_MS } from './patience.js';
+import type { OwnerId } from './protocol.js';
 import { Watchdog } from './watchdog.js';
 
 /** A hold whose last lease is being released. */
@@ -61,6 +62,11 @@ export class Holds {
   leave(one: Leaving): void {
     this.watchdog.remove(one.hold);
     one.leavingIndex = this.leaving.push(one) - 1;
+  }
+
+  /** The last lease of this owner is being released. */
+  isLeaving(owner: OwnerId): boolean {
+    return this.leaving.some(({ hold }) => hold.owner === owner);
   }
 
   /** Redis has answered the release of the last lease, or will not answer. */

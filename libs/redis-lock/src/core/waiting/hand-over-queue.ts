@@ -148,13 +148,10 @@ export class HandOverQueue extends WaitQueue {
     this.goOn(true);
   }
 
-  /**
-   * This owner holds the lock, was granted it, requests it, or has released it while `minHoldMs`
-   * keeps it held.
-   */
+  /** This owner holds the lock, was granted it, requests it, or its release is not over. */
   private isOurs(owner: OwnerId): boolean {
     const isHeld = owner === this.queues.holderOf(this.use)?.owner || owner === this.use.granted;
-    return isHeld || this.queues.isKeptBy(owner) || owner === this.asking?.asker.owner;
+    return isHeld || this.queues.isEnding(owner) || owner === this.asking?.asker.owner;
   }
 
   /** One at a time: a repeated message must not send a script each time. */

@@ -1,6 +1,7 @@
 import { LockLimitError, LockShutdownError } from '../api/errors.js';
 import type { Asker } from '../holding/asker.js';
 import type { Hold, HoldListener } from '../holding/hold.js';
+import type { Holds } from '../holding/holds.js';
 import type { AcquireAnswer, OwnerId, ReleaseAnswer } from '../holding/protocol.js';
 import type { Reply } from '../redis/connection.js';
 import type { Session } from '../session.js';
@@ -38,6 +39,7 @@ export class WaitQueues implements HoldListener {
     /** A grant does not keep others out. */
     readonly isShared: boolean,
     private readonly keysInUse: KeysInUse,
+    private readonly holds: Holds,
   ) {
     this.restful = new Idle(session.times, () => this.size === 0);
     this.kept = new Marks(session.times);
@@ -195,9 +197,12 @@ export class WaitQueues implements HoldListener {
     return isAmongPolls(this.session.settings) && this.besideOutsiders.has(id);
   }
 
-  /** This owner was released here, and still holds the key in Redis (`minHoldMs`). */
-  isKeptBy(owner: OwnerId): boolean {
-    return this.kept.has(owner);
+  /**
+   * This owner is being released, or was released and still holds the key in Redis (`minHoldMs`).
+   * Its release may go again, behind a script that is sent now.
+   */
+  isEnding(owner: OwnerId): boolean {
+    return this.holds.isLeaving(owner) || this.kept.has(owner);
   }
 
   /** It polls for itself, and no other queue polls for it. */
