@@ -105,6 +105,29 @@ export function describeOneAtATime({ redis, open }: LockSuite): void {
       await Promise.all(callers);
       expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     });
+
+    it.each([{ leaseTimeMs: 60_000 }, {}])(
+      'ends a hold that Redis has lost with the next grant in its process, given %j',
+      async (options) => {
+        const client = open();
+        const { locks, eventsOf } = client;
+        const lease = await locks.acquire('a', options);
+        const { signal } = lease;
+        await redis.admin.del('a', 'a:other');
+        const next = await locks.acquire('a', options);
+        expect(() => {
+          lease.assertHeld();
+        }).toThrow(expect.objectContaining({ code: 'LEASE_LOST', reason: 'gone' }));
+        expect(lease).toMatchObject({ state: 'lost', remainingMs: 0 });
+        expect(signal.aborted).toBe(true);
+        expect(eventsOf('lost')).toContainEqual(
+          expect.objectContaining({ name: 'a', reason: 'gone' }),
+        );
+        await expect(lease.release()).rejects.toMatchObject({ reason: 'gone' });
+        next.assertHeld();
+        await next.release();
+      },
+    );
   });
 }
 

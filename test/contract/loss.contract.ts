@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LeaseLostError, LockArgumentError, LockBackendError } from 'nestjs-redis-lock';
+import { LeaseLostError, LockArgumentError, LockBackendError, type Lock } from 'nestjs-redis-lock';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { eventually } from '../support/eventually.js';
 import {
@@ -213,6 +213,50 @@ function describeLosing({ redis, open, stall = stallProcess }: LockSuite): void 
     await expect(lease.release()).rejects.toBe(signal.reason);
     expect(ours.eventsOf('lost')).toMatchObject([{ type: 'lost', name: 'a', reason: 'gone' }]);
     expect(ours.eventsOf('lost')[0]?.error).toBe(signal.reason);
+  });
+
+  it.each<[string, (lock: Lock) => Promise<unknown>]>([
+    ['a look at it', (lock) => lock.isLocked()],
+    ['a look at its time', (lock) => lock.remainingTimeMs()],
+    ['forceRelease() that finds nothing', (lock) => lock.forceRelease()],
+  ])('is found by %s in its own process', async (_, look) => {
+    const { locks, eventsOf } = open();
+    const lease = await locks.acquire('a', { leaseTimeMs: 60_000 });
+    const other = await locks.acquire('b');
+    await look(locks.get('a'));
+    if (lease.state === 'held') await redis.admin.del('a');
+    await look(locks.get('a'));
+    expect(lease.state).toBe('lost');
+    expect(eventsOf('lost')).toMatchObject([{ name: 'a', reason: 'gone' }]);
+    other.assertHeld();
+    await other.release();
+  });
+
+  it('is known to its process with the end of its own forceRelease()', async () => {
+    const { locks, eventsOf } = open();
+    const lease = await locks.acquire('a', { leaseTimeMs: 60_000 });
+    expect(await locks.get('a').forceRelease({ owners: [] })).toBe(false);
+    lease.assertHeld();
+    expect(await locks.get('a').forceRelease()).toBe(true);
+    expect(() => {
+      lease.assertHeld();
+    }).toThrow(LeaseLostError);
+    expect(eventsOf('lost')).toMatchObject([{ name: 'a', reason: 'gone' }]);
+  });
+
+  it('is no lease that is granted or released while its process looks', async () => {
+    const { locks, eventsOf } = open();
+    for (let round = 0; round < 20; round += 1) {
+      const looks = [locks.get('a').isLocked()];
+      const acquiring = locks.acquire('a');
+      looks.push(locks.get('a').isLocked());
+      const lease = await acquiring;
+      looks.push(locks.get('a').isLocked());
+      const releasing = lease.release();
+      looks.push(locks.get('a').isLocked());
+      await Promise.all([releasing, ...looks]);
+    }
+    expect(eventsOf('lost')).toEqual([]);
   });
 
   it('says when Redis has confirmed it last: the grant, or a renewal', async () => {

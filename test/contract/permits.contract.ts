@@ -348,16 +348,29 @@ function describePermitLoss({ redis, open }: PermitSuite): void {
     });
 
     it('is lost, and says so, when one of its permits is gone', async () => {
-      const client = open({ watchdogLeaseMs: 600 });
+      const [client, other] = [open({ watchdogLeaseMs: 600 }), open()];
       const semaphore = client.locks.get('a');
       await semaphore.setPermits(2);
       const lease = await semaphore.acquire({ permits: 2 });
-      await semaphore.release(lease.permitIds[1] ?? '');
+      await other.locks.get('a').release(lease.permitIds[1] ?? '');
       await eventually(() => lease.signal.aborted);
       expect(() => lease.assertHeld()).toThrow(LeaseLostError);
       await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'gone' });
       // The other permit comes back with the end of its lease.
       await eventually(async () => (await semaphore.availablePermits()) === 2);
+    });
+
+    it('is lost with the end of a call of its own process that has released one of its permits', async () => {
+      const { locks, eventsOf } = open();
+      const semaphore = locks.get('a');
+      await semaphore.setPermits(3);
+      const lease = await semaphore.acquire({ permits: 2, leaseTimeMs: 2_000 });
+      const other = await semaphore.acquire();
+      await semaphore.release(lease.permitIds[0] ?? '');
+      expect(() => lease.assertHeld()).toThrow(LeaseLostError);
+      expect(eventsOf('lost')).toMatchObject([{ name: 'a', reason: 'gone' }]);
+      other.assertHeld();
+      await other.release();
     });
 
     it('is lost when all keys are deleted, and nothing is made of them by the release', async () => {

@@ -46,6 +46,47 @@ export function describeReadWriteBehaviour({
     });
   });
 
+  describe('a hold that Redis has lost', () => {
+    it('of a reader ends with the grant of a writer in its process', async () => {
+      const client = open();
+      const { read, write } = client.locks.get('a');
+      const readers = [await read.acquire(), await read.acquire({ leaseTimeMs: 60_000 })];
+      const other = await client.locks.get('b').read.acquire();
+      await redis.admin.del('a');
+      const writer = await write.acquire();
+      for (const reader of readers) expect(() => reader.assertHeld()).toThrow(LeaseLostError);
+      expect(other.state).toBe('held');
+      expect(client.eventsOf('lost')).toHaveLength(2);
+      await writer.release();
+    });
+
+    it('of a writer ends with the grant of a reader in its process, which is none of its own', async () => {
+      const client = open();
+      const { read, write } = client.locks.get('a');
+      const writing = write.using(
+        async (writer) => {
+          await read.using(() => {
+            writer.assertHeld();
+          });
+          await redis.admin.del('a');
+          await read.using(() => {
+            writer.assertHeld();
+          });
+        },
+        { leaseTimeMs: 60_000 },
+      );
+      await expect(writing).rejects.toThrow(LeaseLostError);
+      const writer = await write.acquire({ leaseTimeMs: 60_000 });
+      await redis.admin.del('a');
+      const reader = await read.acquire();
+      expect(() => {
+        writer.assertHeld();
+      }).toThrow(LeaseLostError);
+      reader.assertHeld();
+      await reader.release();
+    });
+  });
+
   describe('readers', () => {
     it('keep what the longest of their holds was promised when it is given back', async () => {
       const { read } = lockOf();

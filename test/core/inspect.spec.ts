@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   FairLockService,
+  LeaseLostError,
   LatchService,
   LockArgumentError,
   LockKeyError,
@@ -10,6 +11,7 @@ import {
   ReadWriteLockService,
   SemaphoreService,
   type Lease,
+  type PermitLease,
 } from 'nestjs-redis-lock';
 import { forceRelease } from '../../libs/redis-lock/src/core/force-release.js';
 import { ReentrantLockProtocol } from '../../libs/redis-lock/src/primitives/lock/lock-protocol.js';
@@ -253,6 +255,57 @@ describe('LockMonitor.inspect', () => {
     const { monitor } = open().locks;
     await expect(monitor.inspect('a{b')).rejects.toThrow(LockKeyError);
     await expect(monitor.forceRelease('')).rejects.toThrow(LockKeyError);
+  });
+});
+
+describe('what the process of a holder learns', () => {
+  /** One hold of each kind, and the name of each. */
+  const held = async ({ plain, fair, readWrite, semaphores }: ReturnType<typeof open>['locks']) => {
+    await semaphores.get('permits').setPermits(3);
+    return [
+      await plain.acquire('lock', LEASE),
+      await fair.acquire('fair', LEASE),
+      await readWrite.get('read').read.acquire(LEASE),
+      await readWrite.get('write').write.acquire(LEASE),
+      await semaphores.get('permits').acquire({ permits: 2, ...LEASE }),
+    ];
+  };
+
+  it('by inspect, ends what Redis shows no more', async () => {
+    const client = open();
+    const { monitor, semaphores } = client.locks;
+    const leases = await held(client.locks);
+    for (const { name } of leases) await monitor.inspect(name);
+    for (const lease of leases) lease.assertHeld();
+    const [first = ''] = (leases.at(-1) as PermitLease).permitIds;
+    await redis.admin.del('lock', 'fair', 'read', 'write');
+    await open().locks.semaphores.get('permits').release(first);
+    for (const { name } of leases) await monitor.inspect(name);
+    for (const lease of leases) expect(() => lease.assertHeld()).toThrow(LeaseLostError);
+    const names = client.eventsOf('lost').map(({ name }) => name);
+    expect(names).toEqual(leases.map(({ name }) => name));
+    expect(await semaphores.get('permits').acquiredPermits()).toBe(1);
+    await redis.admin.flushall();
+  });
+
+  it('by inspect, says nothing of a hold that a long list leaves out', async () => {
+    const client = open();
+    const { monitor, semaphores } = client.locks;
+    const pool = semaphores.get('a');
+    await pool.setPermits(200);
+    const lease = await pool.acquire({ permits: 150, ...LEASE });
+    expect((await monitor.inspect('a')).holders).toHaveLength(100);
+    lease.assertHeld();
+    await lease.release();
+  });
+
+  it('by its own forceRelease, ends what it took away', async () => {
+    const client = open();
+    const { monitor } = client.locks;
+    const leases = await held(client.locks);
+    for (const { name } of leases) expect(await monitor.forceRelease(name)).toBe(true);
+    for (const lease of leases) expect(() => lease.assertHeld()).toThrow(LeaseLostError);
+    expect(client.eventsOf('lost')).toHaveLength(leases.length);
   });
 });
 

@@ -190,7 +190,8 @@ export class Acquirer {
     hold.grantedAt = Math.floor(now);
     hold.batchCount = waiter.batchCount;
     hold.batchSince = waiter.batchSince > 0 ? waiter.batchSince : Math.floor(sentAt);
-    if (protocol.grantChannel !== undefined) queues.held(hold);
+    if (protocol.grantChannel !== undefined) hold.listener = queues;
+    use?.heldBy(hold, context.holds);
     return this.leaseOf(hold, hold.options, fencingToken, undefined, waiter.startedAt, now);
   }
 

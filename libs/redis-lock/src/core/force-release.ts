@@ -4,7 +4,7 @@ import { checkLabel, checkOptionNames } from './api/options.js';
 import type { Holder, HoldProtocol, Inspection } from './holding/protocol.js';
 import { ANSWER_MS } from './redis/connection.js';
 import { answerWithin } from './redis/retry.js';
-import type { Session } from './session.js';
+import type { LockContext } from './lock-context.js';
 import type { ForceReleaseOptions } from './api/lock.js';
 
 export const FORCE_OPTIONS = ['reason', 'owners'] as const;
@@ -33,7 +33,7 @@ function isListOfTexts(value: unknown): boolean {
  * released
  */
 export async function forceRelease(
-  session: Session,
+  context: LockContext,
   protocol: HoldProtocol,
   name: string,
   { holders, remainingMs }: Inspection,
@@ -41,14 +41,14 @@ export async function forceRelease(
 ): Promise<boolean> {
   const chosen = holders.filter(({ owner }) => owners?.includes(owner) ?? true);
   const outcomes = await Promise.allSettled(
-    chosen.map((holder) => release(session, protocol, name, holder)),
+    chosen.map((holder) => release(context, protocol, name, holder)),
   );
   const lost = chosen.filter((_, i) => {
     const outcome = outcomes[i];
     return outcome?.status === 'fulfilled' && outcome.value;
   });
   if (lost.length > 0) {
-    const { observer } = session.settings;
+    const { observer } = context.settings;
     const { kind } = protocol;
     const why = reason === undefined ? {} : { reason };
     tell(observer, { type: 'force-released', name, kind, holders: lost, remainingMs, ...why });
@@ -59,15 +59,16 @@ export async function forceRelease(
 }
 
 async function release(
-  session: Session,
+  context: LockContext,
   protocol: HoldProtocol,
   name: string,
   { owner }: Holder,
 ): Promise<boolean> {
-  const key = session.keys.key(name);
+  const key = context.keys.key(name);
   // The script names the owner. So a repetition does not free the next owner's lock.
-  const { value, resent } = await answerWithin(ANSWER_MS, session, name, () =>
+  const { value, resent } = await answerWithin(ANSWER_MS, context, name, () =>
     protocol.release({ key, owner }, 0),
   );
+  context.takenAway(key, owner);
   return value !== 'absent' || resent;
 }

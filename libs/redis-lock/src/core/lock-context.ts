@@ -1,6 +1,8 @@
 import type { LockKind } from './api/observer.js';
 import type { LockSettings } from './api/settings.js';
+import type { Hold } from './holding/hold.js';
 import { Holds } from './holding/holds.js';
+import type { OwnerId } from './holding/protocol.js';
 import { Unleased } from './holding/unleased.js';
 import { ANSWER_MS, type RedisConnection } from './redis/connection.js';
 import { Session } from './session.js';
@@ -37,6 +39,18 @@ export class LockContext extends Session {
       if (this.isClosing) queues.close();
     }
     return queues;
+  }
+
+  /** The holds of a key. Costs nothing if this process does not use the key. */
+  holdsOn(key: string): readonly Hold[] {
+    return this.keysInUse.get(key) === undefined ? [] : this.holds.on(key);
+  }
+
+  /** This owner, or this permit, was taken away. A hold of this process that has it is lost. */
+  takenAway(key: string, owner: OwnerId): void {
+    for (const hold of this.holdsOn(key)) {
+      if (hold.owner.split(',').includes(owner)) this.holds.lose(hold, 'gone');
+    }
   }
 
   /** The number of waiting calls in this process. */

@@ -65,8 +65,15 @@ export class NamedLocks {
     };
   }
 
-  #inspect(name: string): Promise<Inspection> {
-    return askOnce(this.context, name, (key) => this.protocol.inspect(key));
+  /** A hold of this process that Redis does not show any more is lost. */
+  async #inspect(name: string): Promise<Inspection> {
+    const { context, protocol } = this;
+    const { kind } = protocol;
+    const holds = context.holdsOn(context.keys.key(name));
+    const found = await askOnce(context, name, (key) => protocol.inspect(key));
+    const ours = holds.filter((hold) => hold.kind === kind);
+    context.holds.compare(ours, found.holders);
+    return found;
   }
 
   async #forceRelease(name: string, options?: ForceReleaseOptions): Promise<boolean> {

@@ -117,7 +117,8 @@ export class LeaseLostError extends LockError {
   /**
    * - `expired`: the lease ended by the local clock. It was fixed (`leaseTimeMs`), or Redis
    *   confirmed no renewal in time.
-   * - `gone`: Redis answered that this owner does not hold the lock.
+   * - `gone`: Redis answered that this owner does not hold the lock, or granted it to another owner
+   *   of this process.
    * - `suspended`: the machine stood still, and no renewal has confirmed the lease since.
    * - `shutdown`: the application closed before the work ended.
    * - `overtaken`: a newer fencing token has written to the guarded resource.

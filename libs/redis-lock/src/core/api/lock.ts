@@ -138,7 +138,10 @@ export interface Lock {
    */
   using<T>(work: (lease: Lease) => T, options?: AcquireOptions): Promise<Awaited<T>>;
 
-  /** Whether an owner holds the lock at this moment. */
+  /**
+   * Whether an owner holds the lock at this moment. A lease of this process that Redis does not
+   * store any more is lost by then.
+   */
   isLocked(): Promise<boolean>;
 
   /**
@@ -149,8 +152,8 @@ export interface Lock {
 
   /**
    * Takes the lock away from its holders, and hands it over or notifies the waiters. Resolves with
-   * false when it was free. For administration: the holder loses the lock, and notices it at its
-   * next renewal or release. The event `force-released` names the former holders.
+   * false when it was free. For administration: the holder loses the lock. It notices this at its
+   * next renewal or release, and at once in this process. The event `force-released` names the former holders.
    * @throws {LockArgumentError} an option is unknown, or has a wrong value
    * @throws {LockBackendError} Redis did not answer, or refused
    * @throws {LockStateError} the key holds another type

@@ -37,7 +37,7 @@ export interface CountedKey {
   holder: Hold | undefined;
   /** Only the hold uses it. */
   readonly isOnly: boolean;
-  end(): void;
+  end(isReader?: boolean): void;
 }
 
 /** A failed renewal, as the error of a loss shows it. */
@@ -352,6 +352,6 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   /** It was live until now. */
   end(state: 'released' | 'lost' = 'released'): void {
     this.known = state;
-    this.countedKey?.end();
+    this.countedKey?.end(this.protocol.isReadSide);
   }
 }

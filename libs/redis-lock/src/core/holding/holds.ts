@@ -46,6 +46,35 @@ export class Holds {
     else this.watchdog.replan(hold);
   }
 
+  /** Those of one key that are neither released nor lost, nor being released. */
+  on(key: string): readonly Hold[] {
+    return this.all.filter((hold) => hold.key === key);
+  }
+
+  /** Another owner was granted what this hold excludes. If it is not being released, it is gone. */
+  exclude(hold: Hold, { companion }: Hold): void {
+    if (hold.guard !== undefined && hold.owner !== companion) this.lose(hold, 'gone');
+  }
+
+  excludeReaders(writer: Hold): void {
+    for (const hold of this.on(writer.key)) {
+      if (hold.protocol.isReadSide === true) this.exclude(hold, writer);
+    }
+  }
+
+  /**
+   * Redis has shown all owners of a key, or all permits.
+   * @param holds granted before the request for it was sent
+   */
+  compare(holds: readonly Hold[], shown: readonly { readonly owner: OwnerId }[]): void {
+    if (holds.length === 0) return;
+    const owners = new Set(shown.map(({ owner }) => owner));
+    for (const hold of holds) {
+      const isShown = hold.owner.split(',').every((one) => owners.has(one));
+      if (!isShown && hold.guard !== undefined) this.lose(hold, 'gone');
+    }
+  }
+
   renewSoon(hold: Hold): void {
     this.watchdog.renewSoon(hold);
   }

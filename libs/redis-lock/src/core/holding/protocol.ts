@@ -145,6 +145,8 @@ export interface HoldProtocol {
   readonly waiting: 'in turn' | 'together' | 'each';
   /** A grant does not keep others out: several owners may hold it at the same time. */
   readonly isShared: boolean;
+  /** It is shared, and a grant of another kind on the same key excludes all of its holds. */
+  readonly isReadSide?: boolean;
   /** A refused owner has an entry in Redis until `cancel`. */
   readonly remembersWaiters: boolean;
   /** Redis may keep a hold beyond its lease, because others prolong the same key. */

@@ -1,4 +1,5 @@
 import type { CountedKey, Hold } from '../holding/hold.js';
+import type { Holds } from '../holding/holds.js';
 import type { OwnerId } from '../holding/protocol.js';
 import { ByKey } from './by-key.js';
 import type { WaitQueue } from './wait-queue.js';
@@ -25,8 +26,10 @@ export class KeysInUse extends ByKey<KeyUse> {
 
 /** One key that callers of this process hold or wait for. */
 export class KeyUse implements CountedKey {
-  /** The hold of this process, if it hands the lock over. */
+  /** The last hold of this process that excludes all others. */
   holder: Hold | undefined = undefined;
+  /** The holds of this process that a writer excludes. */
+  readers = 0;
   /**
    * The only waiter, which sends its attempts without a queue. A queue opens when others come, or
    * when it has to wait.
@@ -52,12 +55,25 @@ export class KeyUse implements CountedKey {
     return this.count === 1;
   }
 
+  /** Redis has granted this hold. Holds of this process that it excludes are lost. */
+  heldBy(hold: Hold, holds: Holds): void {
+    const { holder } = this;
+    const { isShared, isReadSide } = hold.protocol;
+    if (isShared && isReadSide !== true) return;
+    if (isShared) this.readers += 1;
+    else this.holder = hold;
+    if (holder !== undefined) holds.exclude(holder, hold);
+    if (!isShared && this.readers > 0) holds.excludeReaders(hold);
+  }
+
   begin(): this {
     this.count += 1;
     return this;
   }
 
-  end(): void {
+  /** @param isReader the use was a hold that a writer excludes */
+  end(isReader = false): void {
+    if (isReader) this.readers -= 1;
     this.count -= 1;
     if (this.count === 0) this.all.delete(this.key);
   }

@@ -177,19 +177,12 @@ export class WaitQueues implements HoldListener {
     if (this.forget(hold)) this.queueOf(hold.key)?.ask();
   }
 
-  /** The hold of a waiter was granted. */
-  held(hold: Hold): void {
-    hold.listener = this;
-    const { countedKey } = hold;
-    if (countedKey !== undefined && hold.queueId === hold.key) countedKey.holder = hold;
-  }
-
   // For a queue.
 
   /** The hold of this process, if it hands over to waiters of this kind. */
   holderOf({ holder }: KeyUse): Hold | undefined {
-    // Another kind of lock may have the same name.
-    return holder?.listener === this ? holder : undefined;
+    // Another kind of lock may have the same name. In Redis' queue each owner has its own place.
+    return holder?.listener === this && holder.queueId === holder.key ? holder : undefined;
   }
 
   /** Outsiders that poll may acquire it first. The queue sends its attempt when that is over. */

@@ -160,11 +160,15 @@ export class LockMonitor {
   }
 
   async #inspect(name: string, most: number): Promise<LockInspection> {
-    const { connection, keys } = this.context;
+    const { connection, keys, holds } = this.context;
+    const ours = this.context.holdsOn(keys.key(name));
     const lines = await askOnce(this.context, name, (key) =>
       connection.run(INSPECT_NAME, keysOf(key), [most]),
     );
-    return inspectionOf(name, keys.key(name), lines);
+    const found = inspectionOf(name, keys.key(name), lines);
+    // A list that was cut short shows not all of them.
+    if (found.holders.length === found.holderCount) holds.compare(ours, found.holders);
+    return found;
   }
 
   #lockOf(kind: Exclude<HeldKind, 'semaphore'>, name: string): Lock {

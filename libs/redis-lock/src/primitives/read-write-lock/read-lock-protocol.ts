@@ -23,6 +23,7 @@ export class ReadLockProtocol implements LockProtocol {
   readonly waiting = 'together';
   readonly countsOutsiders = true;
   readonly isShared = true;
+  readonly isReadSide = true;
   readonly remembersWaiters = true;
   readonly #slots: MovingSlots;
   readonly #memoryMs: number;

@@ -100,10 +100,14 @@ export function inspectionVerdict(poll: Ballot<Inspection>): Inspection | undefi
       seen.set(holder.owner, { times: [...times, remainingMs], holder });
     }
   }
+  const holders: Holder[] = [];
+  let longestMs = 0;
   for (const { times, holder } of seen.values()) {
     // Its lease ends on the node that makes the quorum.
     const remainingMs = times.sort(ascending).at(-needed);
-    if (remainingMs !== undefined) return { holders: [holder], remainingMs };
+    if (remainingMs === undefined) continue;
+    holders.push(holder);
+    longestMs = Math.max(longestMs, remainingMs);
   }
-  return { holders: [], remainingMs: 0 };
+  return { holders, remainingMs: longestMs };
 }

@@ -121,7 +121,12 @@ class NamedSemaphore implements Semaphore {
 
   async tryRelease(permitIds: string | readonly string[]): Promise<boolean> {
     const permits = checkedIds(permitIds);
-    return this.#once(scripts.RELEASE_PERMITS, permits);
+    const isReleased = await this.#once(scripts.RELEASE_PERMITS, permits);
+    // Another call of this process may hold a lease of one of them.
+    if (isReleased) {
+      for (const one of permits.split(',')) this.context.takenAway(this.key, one);
+    }
+    return isReleased;
   }
 
   async release(permitIds: string | readonly string[]): Promise<void> {
@@ -149,6 +154,10 @@ class NamedSemaphore implements Semaphore {
       this.context.connection.run(scripts.LEASE_TIME, [leasesKey(key)], [permits]),
     );
     return remainingOf(left);
+  }
+
+  private get key(): string {
+    return this.context.keys.key(this.name);
   }
 
   #with(options: SemaphoreAcquireOptions | undefined): SemaphoreAcquireOptions | undefined {
