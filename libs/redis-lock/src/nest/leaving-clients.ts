@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { EventEmitter } from 'node:events';
 
 import {
@@ -13,6 +12,7 @@ import {
 import { MetadataScanner, ModulesContainer } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 
+import { presentRequest, runForRequest } from '../core/holding/scope.js';
 import { hasMethods } from '../core/api/shapes.js';
 import { classesOf } from './classes.js';
 
@@ -68,14 +68,24 @@ function isNative(response: unknown): response is NativeResponse {
 const WAITING = Symbol.for('nestjs-redis-lock:waiting-for-client');
 
 /** The request of a handler, and its decorators that have not waited yet. */
-interface Request {
-  readonly signal: AbortSignal;
-  readonly decorators: Set<object>;
+class HandlerRequest {
+  constructor(
+    readonly signal: AbortSignal,
+    private readonly waiting: Set<object>,
+  ) {}
+
+  /** Whether the decorator has not waited yet. */
+  take(decorator: object): boolean {
+    return this.waiting.delete(decorator);
+  }
+
+  /** Runs the work of a decorator, which may be that of the decorator below. */
+  run<T>(work: () => T): T {
+    return this.waiting.size === 0 ? work() : runForRequest(this, work);
+  }
 }
 
-const requests = new AsyncLocalStorage<Request>();
-
-/** Lets this decorator of a handler know of the request, by `takeDisconnect`. */
+/** Lets this decorator of a handler know of the request, by `takeRequest`. */
 export function giveUpWithClient(method: object, decorator: object): void {
   Reflect.defineMetadata(WAITING, [...decoratorsOf(method), decorator], method);
 }
@@ -85,20 +95,20 @@ function decoratorsOf(method: object): readonly object[] {
 }
 
 /**
- * The signal for the call of a handler by a request. Undefined for any other call: work that has
+ * The request that calls the handler of this decorator. Undefined for any other call: work that has
  * begun does not end because a client leaves.
  */
-export function takeDisconnect(decorator: object): AbortSignal | undefined {
-  const request = requests.getStore();
-  return request?.decorators.delete(decorator) === true ? request.signal : undefined;
+export function takeRequest(decorator: object): HandlerRequest | undefined {
+  const request = presentRequest();
+  return request instanceof HandlerRequest && request.take(decorator) ? request : undefined;
 }
 
 const PASS_ON: NestInterceptor = {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const signal = disconnectOf(context);
     if (signal === undefined) return next.handle();
-    const decorators = new Set(decoratorsOf(context.getHandler()));
-    return requests.run({ signal, decorators }, () => next.handle());
+    const request = new HandlerRequest(signal, new Set(decoratorsOf(context.getHandler())));
+    return request.run(() => next.handle());
   },
 };
 

@@ -6,7 +6,7 @@ import type { Observable } from 'rxjs';
 import { isGenerator } from '../core/holding/scope.js';
 import { LockConfigurationError, quoteName } from '../core/api/errors.js';
 import { isLabel } from '../core/api/options.js';
-import { giveUpWithClient, takeDisconnect } from './leaving-clients.js';
+import { giveUpWithClient, takeRequest } from './leaving-clients.js';
 import { checkAtStart, installHost, type FindServices } from './lock-host.js';
 import { nameFromArguments, type DecoratedMethod } from './lock-key.js';
 import type { MethodKind, LockNames } from './lock-kinds.js';
@@ -307,12 +307,14 @@ function namesOf(
 function wrap(method: DecoratedMethod, original: Method, plan: MethodPlan): Method {
   const locked = returnsObservable(method, plan.where) ? lockedObservable : lockedPromise;
   const wrapper: Method = function (...args) {
+    const request = takeRequest(plan);
     const call = {
-      ...{ plan, args, signal: takeDisconnect(plan) },
+      ...{ plan, args, signal: request?.signal },
       services: () => plan.servicesOf(this),
       names: () => plan.namesOf(args),
     };
-    return locked(call, () => original.apply(this, args));
+    const work = () => original.apply(this, args);
+    return locked(call, () => (request === undefined ? work() : request.run(work)));
   };
   inPlaceOf(original, wrapper);
   if (plan.onDisconnect === 'cancel') giveUpWithClient(wrapper, plan);
