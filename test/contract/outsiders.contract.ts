@@ -139,6 +139,27 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
         expect(await view.window()).toMatchObject({ sections: DUE, unused: then });
       });
 
+      it.each([
+        [-3, DUE - 3],
+        [1 - DUE, 1],
+      ])('opens a shorter one after they had too many (%d)', async (was, then) => {
+        await begin();
+        await view.setWindow(-1, was, 0);
+        expect(await release()).toBe('opened');
+        expect(await view.window()).toMatchObject({ sections: then, unused: 1 });
+      });
+
+      it.each([
+        [-DUE, 0],
+        [-DUE - 4, -4],
+      ])('hands over while they had too many (%d)', async (was, then) => {
+        await begin();
+        await view.setWindow(-1, was, 0);
+        expect(await release()).toBe('done');
+        expect(await look()).toEqual({ ...handedOver, isOpened: true });
+        expect(await view.window()).toMatchObject({ sections: then, unused: 0 });
+      });
+
       it('hands over until the next one may begin', async () => {
         await begin();
         await view.setWindow(900, 0);
@@ -175,8 +196,8 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
 
     describe('those in the queue', () => {
       const CLAIMS = [kind.claim, kind.claimFenced];
-      const claimWith = (script: QueueKindUnderTest['claim'], owner: string, past = 0) =>
-        view.run(script, { ...claimArgs(owner), claim: claimOf(owner, 'start', past) });
+      const claimWith = (script: QueueKindUnderTest['claim'], owner: string, past = 0, ended = 0) =>
+        view.run(script, { ...claimArgs(owner), claim: claimOf(owner, 'start', past, ended) });
 
       it.each(CLAIMS)('stand back, and learn the window', async (script) => {
         const untilMs = await view.setWindow(900, DUE);
@@ -198,13 +219,18 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
       });
 
       it.each([
-        ['heard outsiders', 1, 3],
-        ['saw outsiders', -1, 0],
-      ])('end it when they have stood back and %s', async (_, sign, unused) => {
+        ['saw outsiders', 0, 0, DUE],
+        ['heard some', 2, 3, DUE - 2],
+        ['heard too many', DUE + 3, 3, -3],
+        ['heard far too many', DUE + 1_000, 3, -64],
+      ])('end it when they have stood back and %s', async (_, heard, unused, sections) => {
         for (const script of CLAIMS) {
           const untilMs = await view.setWindow(900, DUE, unused);
-          expect(await claimWith(script, 'B1', sign * untilMs)).toMatchObject({ kind: 'granted' });
-          expect(await look()).toEqual(heldBy('B1'));
+          expect(await claimWith(script, 'B1', untilMs, heard)).toMatchObject({ kind: 'granted' });
+          expect(await look()).toEqual({ ...heldBy('B1'), isOpened: true });
+          const window = await view.window();
+          expect(window).toMatchObject({ sections, unused: 0 });
+          expect(window.untilMs).toBeLessThanOrEqual(window.now);
           await redis.admin.del('k');
         }
       });
@@ -219,7 +245,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
         for (const script of CLAIMS) {
           const untilMs = await view.setWindow(900, DUE, unused);
           const sentAt = await view.now();
-          expect(await claimWith(script, 'B1', -untilMs)).toMatchObject({ kind: 'granted' });
+          expect(await claimWith(script, 'B1', untilMs)).toMatchObject({ kind: 'granted' });
           const window = await view.window();
           expect(window).toMatchObject({ sections: 0, unused });
           expect(window.untilMs - ms).toBeGreaterThanOrEqual(sentAt);

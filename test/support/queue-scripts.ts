@@ -38,8 +38,15 @@ export const seen = (owner: string, aliveS = ALIVE_MS / 1_000) =>
   `${owner.slice(1)} ${String(aliveS)} ${nonceOf(owner)} ${String(CLAIM_MS)} s`;
 /** The claim of the owner B2 has the nonce b2. */
 const nonceOf = (owner: string) => owner.toLowerCase();
-export const claimOf = (owner: string, mode: Claim['mode'] = 'start', past = 0) =>
-  writtenClaim({ aliveMs: ALIVE_MS, nonce: nonceOf(owner), leaseTimeMs: CLAIM_MS, mode, past });
+export const claimOf = (owner: string, mode: Claim['mode'] = 'start', past = 0, ended = 0) =>
+  writtenClaim({
+    aliveMs: ALIVE_MS,
+    nonce: nonceOf(owner),
+    leaseTimeMs: CLAIM_MS,
+    mode,
+    past,
+    ended,
+  });
 
 export const claimArgs = (owner: string, leaseMs = LEASE_MS) => ({
   ...{ owner: ownerOf(owner), leaseMs, claim: claimOf(owner), tokenTtlMs: WEEK_MS },

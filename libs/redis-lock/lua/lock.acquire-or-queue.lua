@@ -9,11 +9,11 @@ if not string.find(leaseMs, '^[1-9]%d*$') or #leaseMs > 15 then
   return redis.error_reply('LOCKARG leaseMs is not a whole number above 0')
 end
 
-local aliveMs, past, terms, grantMs = string.match(claim, '^([1-9]%d*) (%-?%d+) (%x+ ([1-9]%d*) [sep])$')
-if not terms or #aliveMs > 15 or #past > 16 or #grantMs > 15 then
+local aliveMs, past, ended, terms, grantMs = string.match(claim, '^([1-9]%d*) (%d+) (%d+) (%x+ ([1-9]%d*) [sep])$')
+if not terms or #aliveMs > 15 or #past > 15 or #ended > 15 or #grantMs > 15 then
   return redis.error_reply('LOCKARG claim is none')
 end
-aliveMs, past = tonumber(aliveMs), tonumber(past)
+aliveMs, past, ended = tonumber(aliveMs), tonumber(past), tonumber(ended)
 
 local now
 local function serverTime()
@@ -56,7 +56,7 @@ local longestMs = 1000
 local function window()
   local nowMs = math.floor(serverTime() / 1000)
   local written = redis.pcall('get', opened)
-  local pattern = '^(%d+) (%d+) (%d+)$'
+  local pattern = '^(%d+) (%-?%d+) (%d+)$'
   local untilMs, sections, unused = string.match(type(written) == 'string' and written or '', pattern)
   untilMs = tonumber(untilMs)
   -- More is left only when the clock was set back.
@@ -70,15 +70,16 @@ end
 local shortestMs = 20
 local function standingBack(isHeld)
   local _, untilMs, sections, unused = window()
-  if not untilMs or sections == 0 then return end
+  if not untilMs or sections <= 0 then return end
   if isHeld and unused > 0 then setWindow(untilMs, sections, 0) end
-  if isHeld or math.abs(past) ~= untilMs then return untilMs, sections end
+  if isHeld or past ~= untilMs then return untilMs, sections end
 end
 local function takeBack()
   local nowMs, untilMs, sections, unused = window()
-  if not untilMs or sections == 0 then return end
-  if unused == 0 or past > 0 then
-    redis.pcall('del', opened)
+  if not untilMs or sections <= 0 then return end
+  if unused == 0 or ended > 0 then
+    -- They often win the race for the lock at the end of their window, too.
+    setWindow(nowMs, math.max(sections - ended, -64), 0)
   else
     setWindow(nowMs + math.min(shortestMs * 2 ^ unused, longestMs), 0, unused)
   end

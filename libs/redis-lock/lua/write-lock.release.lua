@@ -172,7 +172,7 @@ local longestMs = 1000
 local function window()
   local nowMs = math.floor(serverTime() / 1000)
   local written = redis.pcall('get', opened)
-  local pattern = '^(%d+) (%d+) (%d+)$'
+  local pattern = '^(%d+) (%-?%d+) (%d+)$'
   local untilMs, sections, unused = string.match(type(written) == 'string' and written or '', pattern)
   untilMs = tonumber(untilMs)
   -- More is left only when the clock was set back.
@@ -187,16 +187,21 @@ end
 local function openWindow()
   if outsiders == 0 then return false end
   local nowMs, untilMs, sections, unused = window()
-  if untilMs and sections == 0 then return false end
+  if untilMs and sections <= 0 then return false end
   if not unused and not outsiders then
     setWindow(nowMs + longestMs, 0, 6)
+    return false
+  end
+  local owed = due + math.min(not untilMs and sections or 0, 0)
+  if owed <= 0 then
+    setWindow(nowMs, owed, 0)
     return false
   end
   reached = reached or announceToAll()
   if not reached or reached == 0 then return false end
   -- A first attempt may have taken the lock within their window.
   if not untilMs then
-    untilMs, sections, unused = nowMs + longestMs, due, (unused or 0) + 1
+    untilMs, sections, unused = nowMs + longestMs, owed, (unused or 0) + 1
   end
   setWindow(untilMs, sections, unused)
   return true

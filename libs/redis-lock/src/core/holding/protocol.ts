@@ -34,11 +34,10 @@ export interface Claim {
   /** The lease of a grant by this claim, until its owner has renewed it to its own lease time. */
   readonly leaseTimeMs: number;
   readonly mode: GrantMode;
-  /**
-   * The end (ms, by the server) of the window for which the process has stood back. Negative if no
-   * outsider released the lock in it.
-   */
+  /** The end (ms, by the server) of the window for which the process has stood back. */
   readonly past?: number;
+  /** The number of sections that outsiders ended in it. */
+  readonly ended?: number;
 }
 
 /** The lock is left to outsiders. The queue stands back for it. */

@@ -45,7 +45,7 @@ export class Claims {
   constructor(private readonly session: Session) {}
 
   /** The claim that goes out with the waiter's attempt, or with a release that names it. */
-  claimFor(waiter: Waiter, isHearing: boolean, past = 0): Claim {
+  claimFor(waiter: Waiter, isHearing: boolean, past = 0, ended = 0): Claim {
     const { settings, clock } = this.session;
     this.waiter = waiter;
     this.sentAt = clock.now();
@@ -56,6 +56,7 @@ export class Claims {
       leaseTimeMs: Math.min(waiter.leaseTimeMs, settings.claimTimeMs),
       mode: isHearing ? waiter.mode : 'poll',
       past,
+      ended,
     };
     return this.claim;
   }

@@ -19,7 +19,7 @@ export class HandOverQueue extends WaitQueue {
   /** The window of outsiders for which this process stands back, or has stood back. */
   private window: OutsiderWindow | undefined = undefined;
   /** The number of their sections that have ended, by the messages. */
-  private heard = 0;
+  private ended = 0;
   /** It has stood back for the whole window. */
   private isPast = false;
 
@@ -67,20 +67,20 @@ export class HandOverQueue extends WaitQueue {
     const { value } = reply;
     if (value.kind !== 'busy' || this.waiters.size === 0) return;
     const { window } = value;
-    if (window?.untilMs !== this.window?.untilMs) this.heard = 0;
+    if (window?.untilMs !== this.window?.untilMs) this.ended = 0;
     this.window = window;
-    this.isPast = this.heard >= (window?.sections ?? 0);
+    this.isPast = this.ended >= (window?.sections ?? 0);
     if (!this.isPast) this.wakeUps.pollIn(STAND_BACK_MS);
   }
 
-  /** While it stands back, a message ends a section of an outsider. */
-  override hint(): void {
+  /** While it stands back, each message ends a section of an outsider. */
+  override hint(messages = 1): void {
+    this.ended += messages;
     if (this.isPast || this.window === undefined) {
       super.hint();
       return;
     }
-    this.heard += 1;
-    this.isPast = this.heard >= this.window.sections;
+    this.isPast = this.ended >= this.window.sections;
     if (this.isPast) this.ask();
     else this.wakeUps.pollIn(STAND_BACK_MS);
   }
@@ -111,7 +111,9 @@ export class HandOverQueue extends WaitQueue {
     const isHearing = this.madeWakeUps?.hearsGrants === true;
     const isPolling = this.madeWakeUps?.isDeaf === true;
     const isReached = isHearing || isPolling || this.queues.session.settings.wakeUp === 'poll';
-    return isReached ? this.claims.claimFor(waiter, isHearing, this.past) : undefined;
+    if (!isReached) return undefined;
+    const past = this.isPast ? this.window?.untilMs : 0;
+    return this.claims.claimFor(waiter, isHearing, past, this.ended);
   }
 
   protected override forget(waiter: Waiter): boolean {
@@ -132,12 +134,6 @@ export class HandOverQueue extends WaitQueue {
     }
     this.wakeUps.listen();
     this.wakeUps.pollIn();
-  }
-
-  private get past(): number {
-    const { window, isPast, heard } = this;
-    if (window === undefined || !isPast) return 0;
-    return heard > 0 ? window.untilMs : -window.untilMs;
   }
 
   /** The successor holds it with a count of 0, and runs `acquire` by itself. */

@@ -11,11 +11,10 @@ export const SHORTER = '00';
 const BESIDE_MS = 1_000;
 
 /**
- * The number of sections that outsiders get after a batch: three quarters of it. They often win the
- * race for the lock at the end, too. 0 is never.
+ * The number of sections that outsiders get after a batch: as many as it contained. 0 is never.
  */
 export function dueTo({ interop }: Pick<LockSettings, 'interop'>, batchCount = 0): number {
-  return interop === 'none' ? 0 : Math.max(1, Math.floor(0.75 * (batchCount + 1)));
+  return interop === 'none' ? 0 : batchCount + 1;
 }
 
 /**

@@ -23,8 +23,8 @@ const RETRY_MS = 250;
 export interface WakeUpListener {
   /** Computed when it is first needed. */
   readonly channels: Channels;
-  /** The lock may be free. */
-  hint(): void;
+  /** The lock may be free. This read contained so many messages that say so. */
+  hint(messages: number): void;
   /** The lock may have been handed over to this process. */
   pushed?(payload: string): void;
   /** It is time for an attempt, with or without a message. */
@@ -41,7 +41,8 @@ export class WakeUps implements Timed {
   /** The subscription was not confirmed in time: polls find grants. */
   isDeaf = false;
   private backoffMs = FIRST_BACKOFF_MS;
-  private isHinting = false;
+  /** The messages of this read. */
+  private hints = 0;
   private later: Moment | undefined = undefined;
   private stops: (() => void)[] | undefined = undefined;
 
@@ -144,11 +145,12 @@ export class WakeUps implements Timed {
 
   /** Once for all messages of one read. */
   private hint(): void {
-    if (this.isHinting) return;
-    this.isHinting = true;
+    this.hints += 1;
+    if (this.hints > 1) return;
     queueMicrotask(() => {
-      this.isHinting = false;
-      this.listener.hint();
+      const { hints } = this;
+      this.hints = 0;
+      this.listener.hint(hints);
     });
   }
 

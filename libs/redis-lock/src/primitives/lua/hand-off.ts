@@ -13,7 +13,8 @@ import { openWindow, OUTSIDERS, WINDOW } from './outsiders.lua.js';
  * - `claims`, process → `number aliveUntil nonce leaseMs mode`. By this claim a release makes
  *   `<process>:<number>` the next owner.
  * - `opened`, `until sections unused` (`until` in ms, by the server): a window of outsiders, such as
- *   Java services, with its latest end. Without sections it is none, and none begins until then.
+ *   Java services, with its latest end. With 0 sections it is none, and none begins until
+ *   then. Below 0, outsiders got so many sections too many.
  *
  * A push to a process is `number nonce` on the channel `queue:<process>`.
  */
@@ -48,7 +49,7 @@ export const HASH_LOCK: HandedLock = {
 /** One script removes at most 32 dead processes from the head of the queue. */
 const MOST_SWEPT = 32;
 /** A mode is written as its first letter. */
-const CLAIM = `'^([1-9]%d*) (%-?%d+) (%x+ ([1-9]%d*) [sep])$'`;
+const CLAIM = `'^([1-9]%d*) (%d+) (%d+) (%x+ ([1-9]%d*) [sep])$'`;
 const RECORD = `'^(%d+) (%d+) (%x+) ([1-9]%d*) ([sep])$'`;
 
 /** The commands that the scripts of a queue need, beside those of the lock. */
@@ -86,7 +87,7 @@ export function grantChannel(key: string, process: string, kind?: QueueKind): st
 
 /** A claim in the form that the scripts take. */
 export function writtenClaim(claim: Claim): string {
-  return `${String(claim.aliveMs)} ${String(claim.past ?? 0)} ${writtenTerms(claim)}`;
+  return `${String(claim.aliveMs)} ${String(claim.past ?? 0)} ${String(claim.ended ?? 0)} ${writtenTerms(claim)}`;
 }
 
 /** The terms of a grant by this claim. */
@@ -119,11 +120,11 @@ export function passInOrderArgs(
 
 /** Lua that refuses a claim that the scripts could not read later. */
 export const CHECK_CLAIM = `
-local aliveMs, past, terms, grantMs = string.match(claim, ${CLAIM})
-if not terms or #aliveMs > 15 or #past > 16 or #grantMs > 15 then
+local aliveMs, past, ended, terms, grantMs = string.match(claim, ${CLAIM})
+if not terms or #aliveMs > 15 or #past > 15 or #ended > 15 or #grantMs > 15 then
   return redis.error_reply('LOCKARG claim is none')
 end
-aliveMs, past = tonumber(aliveMs), tonumber(past)`;
+aliveMs, past, ended = tonumber(aliveMs), tonumber(past), tonumber(ended)`;
 
 /**
  * Lua that ends a release with a successor if the owner does not hold the lock.

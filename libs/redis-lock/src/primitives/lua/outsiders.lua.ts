@@ -14,6 +14,8 @@ export const LONGEST_OPEN_MS = 1_000;
 const OPENED_TTL_MS = 3_000;
 /** After so many unused windows in a row, the next one begins a second later. */
 const MOST_UNUSED = 6;
+/** The queue works off so many sections of outsiders at most. */
+const MOST_OWED = 64;
 /** More clients than any server has. */
 const TOO_MANY = 1_000_000;
 
@@ -26,7 +28,7 @@ local longestMs = ${String(LONGEST_OPEN_MS)}
 local function window()
   local nowMs = math.floor(serverTime() / 1000)
   local written = redis.pcall('get', opened)
-  local pattern = '^(%d+) (%d+) (%d+)$'
+  local pattern = '^(%d+) (%-?%d+) (%d+)$'
   local untilMs, sections, unused = string.match(type(written) == 'string' and written or '', pattern)
   untilMs = tonumber(untilMs)
   -- More is left only when the clock was set back.
@@ -40,22 +42,23 @@ end`;
 
 /**
  * Lua: `standingBack(isHeld)` returns the window for which this process has to stand back: its end
- * and its sections. `takeBack()` ends the window. Needs `past` of the claim.
+ * and its sections. `takeBack()` ends the window. Needs `past` and `ended` of the claim.
  */
 export const STANDING_BACK = `
 ${WINDOW}
 local shortestMs = ${String(STAND_BACK_MS)}
 local function standingBack(isHeld)
   local _, untilMs, sections, unused = window()
-  if not untilMs or sections == 0 then return end
+  if not untilMs or sections <= 0 then return end
   if isHeld and unused > 0 then setWindow(untilMs, sections, 0) end
-  if isHeld or math.abs(past) ~= untilMs then return untilMs, sections end
+  if isHeld or past ~= untilMs then return untilMs, sections end
 end
 local function takeBack()
   local nowMs, untilMs, sections, unused = window()
-  if not untilMs or sections == 0 then return end
-  if unused == 0 or past > 0 then
-    redis.pcall('del', opened)
+  if not untilMs or sections <= 0 then return end
+  if unused == 0 or ended > 0 then
+    -- They often win the race for the lock at the end of their window, too.
+    setWindow(nowMs, math.max(sections - ended, -${String(MOST_OWED)}), 0)
   else
     setWindow(nowMs + math.min(shortestMs * 2 ^ unused, longestMs), 0, unused)
   end
@@ -89,16 +92,21 @@ export const openWindow = (freed: string) => `
 local function openWindow()
   if outsiders == 0 then return false end
   local nowMs, untilMs, sections, unused = window()
-  if untilMs and sections == 0 then return false end
+  if untilMs and sections <= 0 then return false end
   if not unused and not outsiders then
     setWindow(nowMs + longestMs, 0, ${String(MOST_UNUSED)})
+    return false
+  end
+  local owed = due + math.min(not untilMs and sections or 0, 0)
+  if owed <= 0 then
+    setWindow(nowMs, owed, 0)
     return false
   end
   reached = reached or ${freed}
   if not reached or reached == 0 then return false end
   -- A first attempt may have taken the lock within their window.
   if not untilMs then
-    untilMs, sections, unused = nowMs + longestMs, due, (unused or 0) + 1
+    untilMs, sections, unused = nowMs + longestMs, owed, (unused or 0) + 1
   end
   setWindow(untilMs, sections, unused)
   return true
