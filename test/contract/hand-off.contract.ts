@@ -1,13 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { LockTimeoutError, LockReplicationError } from 'nestjs-redis-lock';
+import { LockTimeoutError, LockReplicationError, type Lease } from 'nestjs-redis-lock';
+import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { eventually } from '../support/eventually.js';
+import { pttlMeanwhile } from '../support/meanwhile.js';
 import { untilQueued, type LockClient, type LockClientOptions } from '../support/lock-client.js';
 import { FOREIGN_OWNER } from '../support/redisson.js';
 import { seededRandom } from '../support/random.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import type { HandedSuite } from './handed.js';
-import { expectOrder, PROMPT_MS, Section, warmUp, watch, type LockVerbs } from './suite.js';
+import {
+  expectOrder,
+  PROMPT_MS,
+  Section,
+  stallProcess,
+  warmUp,
+  watch,
+  type LockVerbs,
+} from './suite.js';
 
 const PATIENT = { waitTimeMs: 60_000 };
 /** So long that no spec can pass by it. */
@@ -193,6 +203,30 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         // The release that hands it over, the renewal, the last release.
         expect(sent.evalsha).toBe(3);
       });
+
+      it.each([{ leaseTimeMs: 20_000 }, {}])(
+        'with its whole lease in Redis, though its work blocks the event loop, given %j',
+        async (options) => {
+          const claimTimeMs = 500;
+          const [holder, waiter] = [await opened(), await opened({ claimTimeMs })];
+          await redis.admin.script('LOAD', RENEW.lua);
+          const held = await holder.locks.acquire('a');
+          const work = async (lease: Lease) => {
+            const leftMs = pttlMeanwhile(redis, 'a');
+            stallProcess(claimTimeMs);
+            if ('leaseTimeMs' in options) return leftMs;
+            await redis.admin.ping();
+            lease.assertHeld();
+            return leftMs;
+          };
+          const working = waiter.locks.using('a', work, options);
+          await inQueue(waiter);
+          await held.release();
+          expect(await working).toBeGreaterThan(10_000);
+          expect(waiter.eventsOf('lost')).toEqual([]);
+          await eventually(async () => (await redis.admin.exists('a')) === 0);
+        },
+      );
 
       it('with the lease that it asked for, also without a watchdog', async () => {
         const [holder, waiter] = [await opened(), await opened()];

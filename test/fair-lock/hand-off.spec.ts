@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairLockService, LockReplicationError } from 'nestjs-redis-lock';
-import { expectOrder, PROMPT_MS, Section, warmUp, watch } from '../contract/suite.js';
+import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
+import { expectOrder, PROMPT_MS, Section, stallProcess, warmUp, watch } from '../contract/suite.js';
 import { type LockClient, type LockClientOptions, useClients } from '../support/lock-client.js';
+import { pttlMeanwhile } from '../support/meanwhile.js';
 import { JavaFairLock } from '../support/redisson-fair.js';
 import { channelOf, eventually, Stopwatch } from '../support/set-up.js';
 import { FairView, grantTo } from './fair-view.js';
@@ -276,6 +278,23 @@ describe('FairLockService hands a lock on', () => {
       expect(lease.remainingMs).toBeLessThanOrEqual(10_000);
       expect(await redis.admin.pttl('a')).toBeLessThanOrEqual(10_000);
       await lease.release();
+    });
+
+    it('that is whole in Redis, though the work blocks the event loop', async () => {
+      const claimTimeMs = 500;
+      const [ours, others] = [await opened(), await opened({ claimTimeMs })];
+      await redis.admin.script('LOAD', RENEW.lua);
+      const first = await ours.locks.acquire('a');
+      const next = await view.enqueue(others.locks, { leaseTimeMs: 20_000 });
+      await view.everybodyListens();
+      const left = next.promise.then((lease) => {
+        const leftMs = pttlMeanwhile(redis, 'a');
+        stallProcess(claimTimeMs);
+        return lease.release().then(() => leftMs);
+      });
+      await first.release();
+      expect(await left).toBeGreaterThan(10_000);
+      expect(others.eventsOf('lost')).toEqual([]);
     });
 
     it('that is shorter than the claim', async () => {

@@ -88,6 +88,23 @@ describe('a lock with a shortest time', () => {
     }
   });
 
+  it('is not prolonged by a renewal that Redis runs after the release', async () => {
+    const [holder, ours] = [open(), open()];
+    const held = await holder.locks.acquire('a');
+    const options = { minHoldMs: 2_000, leaseTimeMs: 20_000 };
+    const working = ours.locks.using('a', () => undefined, options);
+    await untilQueued(redis, 'a', [ours]);
+    await redis.listening(grantChannel('a', ours.context.id));
+    // The renewal goes again, with its text.
+    await redis.admin.script('FLUSH');
+    await redis.admin.script('LOAD', RELEASE_LATER.lua);
+    await held.release();
+    await working;
+    await roundTrips(redis, 20);
+    expect(await redis.admin.pttl('a')).toBeLessThanOrEqual(2_000);
+    await redis.admin.del('a');
+  });
+
   it('is freed by its release once the time is over', async () => {
     const { locks } = open();
     const lease = await locks.acquire('a', { minHoldMs: 20 });

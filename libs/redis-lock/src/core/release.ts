@@ -53,7 +53,7 @@ export class Release extends Patience implements Leaving {
     const now = releases.session.clock.now();
     this.begin(now);
     hold.drop(lease);
-    if (now >= hold.validUntil && hold.isLive) releases.holds.lose(hold, 'expired');
+    if (hold.isOver(now) && hold.isLive) releases.holds.lose(hold, 'expired');
     if (!hold.isBusy || !hold.isLive) this.send(now);
     else {
       void hold.whenFree(() => {

@@ -156,6 +156,10 @@ export class IoredisConnection implements RedisConnection {
     return this.#runReplicated(script, { ...text, keys, args }, minReplicas);
   }
 
+  flush(): void {
+    this.#batches.flush();
+  }
+
   listen(channel: string, listener: ChannelListener): () => void {
     return this.messages.listen(channel, listener);
   }

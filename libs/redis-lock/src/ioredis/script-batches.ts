@@ -97,7 +97,7 @@ export class ScriptBatches {
         breaks: 0,
       };
       if (script.inOrder && this.#order.hasToWait(call)) this.#wait(call);
-      else if (this.#enqueue(call) >= MOST_DUE) this.#flush();
+      else if (this.#enqueue(call) >= MOST_DUE) this.flush();
     });
   }
 
@@ -115,7 +115,7 @@ export class ScriptBatches {
     this.#due = [call];
     this.#isOneKind = call.isUniform && !call.script.inOrder && !this.#order.isCluster;
     // By then, the promises that were settled in this turn have continued, and made calls as well.
-    process.nextTick(this.#flush);
+    process.nextTick(this.flush);
     return 1;
   }
 
@@ -130,7 +130,8 @@ export class ScriptBatches {
     this.#order.wait(call);
   }
 
-  readonly #flush = (): void => {
+  /** Sends the calls that wait for the end of this turn of the event loop. */
+  readonly flush = (): void => {
     const calls = this.#due;
     if (calls === undefined || this.#isPreparing) return;
     try {
@@ -171,7 +172,7 @@ export class ScriptBatches {
     }
     this.watch?.answered();
     this.#isPreparing = false;
-    this.#flush();
+    this.flush();
   }
 
   #failDue(error: unknown): void {

@@ -37,11 +37,17 @@ export interface AcquireOptions<Fenced extends boolean = boolean> extends WaitOp
    * A fixed lease without renewal: it ends after this time, even while the work runs. Without this
    * option the watchdog renews a lease of `watchdogLeaseMs` until the release. A lease that is
    * shorter than a round trip to Redis is refused with `LockArgumentError` after three grants.
+   *
+   * Another
+   * process that hands the lock over grants less at first: `claimTimeMs`. The renewal to the whole
+   * lease is sent before the work begins. Until its answer is read, `assertHeld()` may throw once
+   * that shorter time is over.
    */
   readonly leaseTimeMs?: number | undefined;
   /**
    * The lease that the watchdog renews after each third. Shorter means more renewals, but another
-   * instance takes over sooner after a crash. The longest one of nested calls counts.
+   * instance takes over sooner after a crash. The longest one of nested calls counts. After a
+   * hand-over it begins as `leaseTimeMs` does.
    * @default the module's `watchdogLeaseMs`
    */
   readonly watchdogLeaseMs?: number | undefined;

@@ -27,7 +27,8 @@ export interface LockTuning {
   readonly pollIntervalMs: number;
   /**
    * The lease of a lock that was handed over to another process, until that process confirms it. If
-   * that process dies at this moment, the lock stalls for this time. At most the lease time.
+   * that process dies at this moment, the lock stalls for this time. At most the lease time. The
+   * process sends its renewal to the whole lease before the work begins.
    * @default 3_000
    */
   readonly claimTimeMs: number;

@@ -76,7 +76,7 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
     if (this.lostError !== undefined) return 'lost';
     if (!this.isOpen) return 'released';
     const { hold } = this;
-    if (hold.isLive && hold.remainingMs === 0) this.keeper.holds.lose(hold, 'expired');
+    if (hold.isLive && hold.isOver()) this.keeper.holds.lose(hold, 'expired');
     return hold.state;
   }
 
@@ -96,7 +96,8 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
     if (this.lostError !== undefined) throw this.lostError;
     if (!this.isOpen) throw this.releasedError();
     const { hold } = this;
-    if (hold.remainingMs === 0) throw this.keeper.holds.lose(hold, 'expired');
+    if (hold.isOver()) throw this.keeper.holds.lose(hold, 'expired');
+    if (hold.remainingMs === 0) throw hold.lossBy('expired');
     if (hold.isSuspended()) {
       this.keeper.holds.renewSoon(hold);
       throw hold.lossBy('suspended');

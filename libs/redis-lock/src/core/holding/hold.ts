@@ -241,7 +241,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   }
 
   get state(): Lease['state'] {
-    if (this.known === 'held' && this.isSuspended()) return 'suspect';
+    if (this.known === 'held' && (this.remainingMs === 0 || this.isSuspended())) return 'suspect';
     return this.known;
   }
 
@@ -267,6 +267,14 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return this.isLive ? Math.max(0, this.validUntil - this.session.clock.now()) : 0;
   }
 
+  /**
+   * Its lease is over, by the local clock. After a hand-over, the answer to the first renewal may
+   * be here, and not read yet. Then the watchdog decides.
+   */
+  isOver(now = this.session.clock.now()): boolean {
+    return now >= this.validUntil && !(this.renewing && this.owedLeaseMs > 0);
+  }
+
   /** The wall clock ran while the monotonic one stood still: a tenth of the lease, 50 ms to 1 s. */
   isSuspended(lead = leadOf(this.session.clock)): boolean {
     return lead - this.confirmedLead > Math.min(1_000, Math.max(50, this.leaseMs / 10));
@@ -278,9 +286,10 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
 
   /**
    * Redis has confirmed the owner for a request sent at this time. Never shortens the promise.
+   * @param lead the lead of the wall clock at the sending
    * @returns whether it was suspect
    */
-  confirm(sentAt: number, leaseTimeMs: number): boolean {
+  confirm(sentAt: number, leaseTimeMs: number, lead = this.askedLead): boolean {
     // Shorter than the server's lease: clocks may differ by 1 %, and tick in steps.
     const driftMs = leaseTimeMs * 0.01 + 2;
     // Rounded down, which only shortens the promise: V8 keeps whole numbers in the object itself.
@@ -291,7 +300,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     }
     if (leaseTimeMs >= this.owedLeaseMs) this.owedLeaseMs = 0;
     // The lead at the sending: the machine may have stood still before the answer.
-    this.confirmedLead = this.askedLead;
+    this.confirmedLead = lead;
     this.confirmedAt = Math.floor(sentAt);
     this.failed = undefined;
     if (this.known !== 'suspect') return false;
@@ -342,8 +351,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
 
   /** Calls back once the hold is lost. The returned function ends this. */
   whenLost(listener: (error: LeaseLostError) => void): () => void {
-    const listeners = (this.lossListeners ??= new Set());
-    listeners.add(listener);
+    const listeners = (this.lossListeners ??= new Set()).add(listener);
     return () => {
       listeners.delete(listener);
     };

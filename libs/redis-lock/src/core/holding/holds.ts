@@ -130,7 +130,7 @@ export class Holds {
    * @throws {LeaseLostError} it is over
    */
   refuseDead(hold: Hold, now = this.session.clock.now()): void {
-    if (hold.isLive && now >= hold.validUntil) this.lose(hold, 'expired');
+    if (hold.isLive && hold.isOver(now)) this.lose(hold, 'expired');
     if (hold.lostError !== undefined) throw hold.lostError;
   }
 
@@ -181,10 +181,10 @@ export class Holds {
 
   private async renewNow(hold: Hold, leaseTimeMs: number): Promise<void> {
     this.refuseDead(hold);
+    const { key, owner } = hold;
     const renewMs = Math.max(leaseTimeMs, Math.ceil(hold.remainingMs));
-    hold.renewMs = renewMs;
     const renew = () =>
-      hold.protocol.renew([hold], hold.minReplicas).catch((error: unknown) => {
+      hold.protocol.renew([{ key, owner, renewMs }], hold.minReplicas).catch((error: unknown) => {
         hold.fail(error);
         throw error;
       });

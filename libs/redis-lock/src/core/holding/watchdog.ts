@@ -1,42 +1,24 @@
 import { LockBackendError, MovingSlotError } from '../api/errors.js';
-import { tell, type LockKind } from '../api/observer.js';
+import { tell } from '../api/observer.js';
 import { MOVING_MS } from '../redis/connection.js';
 import type { Session } from '../session.js';
-import { queueMicrotask } from '../time/clock.js';
+import { outOfScope, queueMicrotask } from '../time/clock.js';
 import type { Hold, HoldGuard } from './hold.js';
+import { mayBeOfOne, newLane, together, type Lane, type Way } from './lanes.js';
 import { leadOf } from './owner-steps.js';
 import type { RenewalAnswer } from './protocol.js';
 
 /** Keys of one renewal script. More would delay the other clients of Redis for too long. */
 const BATCH_SIZE = 250;
-/** Renewals that are due within this part of their interval share a script. */
-const TOGETHER = 1 / 40;
 /** The shortest pause before a failed renewal is repeated. */
 const SHORTEST_PAUSE_MS = 20;
-/**
- * A lock that was handed over with a shorter lease is renewed after this time. Short work is over
- * by then.
- */
-const OWED_MS = 50;
 
-/** When a renewal was sent and answered, and the lead of the wall clock at the answer. */
+/** When a renewal was sent and answered, and the lead of the wall clock then. */
 interface Renewed {
   readonly sentAt: number;
+  readonly askedLead: number;
   readonly now: number;
   readonly lead: number;
-}
-
-/** How renewals are sent. */
-interface Way {
-  readonly minReplicas: number;
-  /** Until then the keys of the slot may be on two nodes. Each has its own script. */
-  movingUntil: number;
-}
-
-/** The renewals of one connection and one slot. A missing answer delays only its own lane. */
-interface Lane extends Way {
-  readonly batches: Map<LockKind, Hold[]>;
-  isRunning: boolean;
 }
 
 /**
@@ -72,7 +54,9 @@ export class Watchdog implements HoldGuard {
     const intervalMs = this.intervalOf(hold);
     hold.renewAt = together(now + intervalMs * (0.5 + Math.random() / 2), intervalMs);
     if (hold.owedLeaseMs > 0) {
-      hold.renewAt = Math.min(hold.renewAt, now + Math.min(OWED_MS, hold.remainingMs / 3));
+      outOfScope(() => {
+        this.renewOwed(hold);
+      });
     }
     this.plan(hold, now);
   }
@@ -103,7 +87,7 @@ export class Watchdog implements HoldGuard {
   look(hold: Hold): void {
     const now = this.session.clock.now();
     if (now >= hold.validUntil) {
-      this.onLost(hold, 'expired');
+      this.expire(hold, now);
       return;
     }
     if (hold.isWatched(now)) {
@@ -116,6 +100,19 @@ export class Watchdog implements HoldGuard {
       if (!hold.renewing && now >= hold.renewAt) this.enqueue(hold);
     }
     this.plan(hold, now);
+  }
+
+  /** After the process stood still, the answer to a renewal may be here, and not read yet. */
+  private expire(hold: Hold, now: number): void {
+    if (!hold.renewing) {
+      this.onLost(hold, 'expired');
+      return;
+    }
+    const { clock, times } = this.session;
+    times.set(hold, now + SHORTEST_PAUSE_MS);
+    clock.afterReading(() => {
+      if (hold.guard === this && clock.now() >= hold.validUntil) this.onLost(hold, 'expired');
+    });
   }
 
   /** Sets the next time at which something has to happen. */
@@ -197,24 +194,33 @@ export class Watchdog implements HoldGuard {
     else hold.renewing = false;
   }
 
-  private async renew(holds: readonly Hold[], way: Way): Promise<void> {
+  /**
+   * Another process has handed the lock over, with a shorter lease. The caller goes on now, and may
+   * block the event loop: Redis must have its lease before. No other step waits for the answer,
+   * because a renewal changes no count and creates nothing. But it could prolong what `minHoldMs`
+   * keeps.
+   */
+  private renewOwed(hold: Hold): void {
+    hold.renewing = true;
+    void this.renew([hold], newLane(hold.minReplicas), hold.options.minHoldMs > 0);
+    this.session.connection.flush?.();
+  }
+
+  /** @param isStep the other steps of each owner wait for the answer */
+  private async renew(holds: readonly Hold[], way: Way, isStep = true): Promise<void> {
     const [first] = holds;
     if (first === undefined) return;
     const { clock, settings } = this.session;
     const askedAt = clock.now();
     for (const hold of holds) hold.renewMs = this.wantedMs(hold, askedAt);
     const running = first.protocol.renew(holds, way.minReplicas);
-    const end = () => {
-      for (const hold of holds) hold.answered();
-    };
-    running.then(end, end);
     const askedLead = leadOf(clock);
-    for (const hold of holds) hold.begin(askedLead);
+    if (isStep) beginSteps(holds, running, askedLead);
     try {
       const { value, sentAt } = await running;
       tell(settings.observer, { type: 'renewed', leases: holds.length });
       const now = clock.now();
-      const renewed = { sentAt, now, lead: leadOf(clock, now) };
+      const renewed = { sentAt, askedLead, now, lead: leadOf(clock, now) };
       holds.forEach((hold, i) => {
         this.onAnswer(hold, value[i] ?? false, renewed);
       });
@@ -241,7 +247,7 @@ export class Watchdog implements HoldGuard {
   }
 
   private onFailure(hold: Hold, error: unknown): void {
-    if (hold.isLive) this.doubt(hold, error);
+    if (hold.isLive && hold.guard === this) this.doubt(hold, error);
     // A lock that was handed over has a shorter lease, and must be renewed again in time.
     const pauseMs = Math.min(this.intervalOf(hold), hold.leaseMs / 3) / 4;
     hold.renewing = false;
@@ -267,9 +273,9 @@ export class Watchdog implements HoldGuard {
     else this.onFailure(hold, answer);
   }
 
-  private onRenewed(hold: Hold, { sentAt, now, lead }: Renewed): void {
+  private onRenewed(hold: Hold, { sentAt, askedLead, now, lead }: Renewed): void {
     const { failed } = hold;
-    const wasSuspect = hold.confirm(sentAt, hold.renewMs);
+    const wasSuspect = hold.confirm(sentAt, hold.renewMs, askedLead);
     // An answer to a script sent before the machine stood still confirms nothing later.
     const isSuspended = hold.isSuspended(lead);
     const intervalMs = this.intervalOf(hold);
@@ -285,24 +291,17 @@ export class Watchdog implements HoldGuard {
   }
 }
 
-function together(at: number, intervalMs: number): number {
-  const step = intervalMs * TOGETHER;
-  return Math.floor(at / step) * step;
-}
-
 /** From here on, a step without an answer from Redis puts the hold in doubt. */
 function doubtAt({ validUntil, leaseMs }: Hold): number {
   return validUntil - leaseMs / 3;
 }
 
-function newLane(minReplicas: number): Lane {
-  return { minReplicas, movingUntil: 0, batches: new Map(), isRunning: false };
-}
-
-/** Redis may have refused the script because of one key. The others are renewed apart from it. */
-function mayBeOfOne(error: unknown): boolean {
-  if (!(error instanceof LockBackendError) || error instanceof MovingSlotError) return true;
-  return error.outcome === 'none' && !error.retryable;
+function beginSteps(holds: readonly Hold[], running: Promise<unknown>, lead: number): void {
+  const end = () => {
+    for (const hold of holds) hold.answered();
+  };
+  running.then(end, end);
+  for (const hold of holds) hold.begin(lead);
 }
 
 const NO_ANSWER = () =>

@@ -54,6 +54,12 @@ export interface RedisConnection {
     minReplicas?: number,
   ): Promise<Reply<R>>;
 
+  /**
+   * Sends at once what was run without replicas. Otherwise it is sent at the end of this turn of
+   * the event loop. A connection without this method sends each script at once.
+   */
+  flush?(): void;
+
   /** Listens on a channel until the returned function is called. Survives reconnects by itself. */
   listen(channel: string, listener: ChannelListener): () => void;
 
