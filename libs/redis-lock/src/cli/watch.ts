@@ -24,7 +24,8 @@ export function contextOn(
 ): { context: LockContext; connection: RedisConnection } {
   const observer = { observe };
   const connection = openIoredisConnection(client, observer);
-  const settings = { keyPrefix, shutdownTimeoutMs: 0, observer };
+  // No window for outsiders: the command waits for no lock, and leaves no key.
+  const settings = { keyPrefix, shutdownTimeoutMs: 0, observer, interop: 'none' as const };
   return { connection, context: new LockContext(connection, settings, clock) };
 }
 

@@ -53,14 +53,7 @@ const CLAIM = `'^([1-9]%d*) (%d+) (%d+) (%x+ ([1-9]%d*) [sep])$'`;
 const RECORD = `'^(%d+) (%d+) (%x+) ([1-9]%d*) ([sep])$'`;
 
 /** The commands that the scripts of a queue need, beside those of the lock. */
-export const QUEUE_COMMANDS = [
-  'hdel',
-  'pubsub|numsub',
-  'zadd',
-  'zpopmin',
-  'zrange',
-  'zrem',
-] as const;
+export const QUEUE_COMMANDS = ['hdel', 'pubsub|numsub', 'zadd', 'zpopmin', 'zrem'] as const;
 
 export function queueKeys(
   key: string,
