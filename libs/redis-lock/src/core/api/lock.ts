@@ -38,10 +38,9 @@ export interface AcquireOptions<Fenced extends boolean = boolean> extends WaitOp
    * option the watchdog renews a lease of `watchdogLeaseMs` until the release. A lease that is
    * shorter than a round trip to Redis is refused with `LockArgumentError` after three grants.
    *
-   * Another
-   * process that hands the lock over grants less at first: `claimTimeMs`. The renewal to the whole
-   * lease is sent before the work begins. Until its answer is read, `assertHeld()` may throw once
-   * that shorter time is over.
+   * Another process that hands the lock over grants less at first: `claimTimeMs`. The renewal to
+   * the whole lease is sent before the work begins. Until its answer is read, `assertHeld()` may
+   * throw once that shorter time is over.
    */
   readonly leaseTimeMs?: number | undefined;
   /**
