@@ -5,7 +5,7 @@ import { roundTrips, watch, type LockSuite } from './suite.js';
 /** Some kinds of lock have their verbs in another file of the specs. */
 const HERE = '/test/';
 
-/** What a call does inside of a hold of its own lock, if it is not to join it. */
+/** A call inside of a hold of its own lock does this instead of joining it. */
 export function describeNesting({ redis, open }: LockSuite): void {
   describe('nesting: "refuse"', () => {
     it('refuses every verb at once, sends nothing, and names both places', async () => {
