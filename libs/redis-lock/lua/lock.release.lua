@@ -151,10 +151,13 @@ local function handOver(from)
   return false
 end
 -- DEL comes first: a user without the right to it changes nothing.
-redis.call('del', lock)
+if not isAlone then redis.call('del', lock) end
 
+if isAlone then
+  countOutsiders()
+  if outsiders == 0 then return 1 end
+end
 leaveQueue(owner, true)
-if isAlone then countOutsiders() end
 if tried(openWindow) then return 'opened' end
 if tried(handOver) then return isUntold and 'unannounced' or 'done' end
 return (reached or announce(channel, '0')) and 1 or 'unannounced'

@@ -251,8 +251,11 @@ if isAlone then
   end
 end
 
+if isAlone then
+  countOutsiders()
+  if outsiders == 0 then return 1 end
+end
 leaveQueue(owner, true)
-if isAlone then countOutsiders() end
 if tried(openWindow) then return 'opened' end
 if tried(handOver) then return isUntold and 'unannounced' or 'done' end
 return (reached or announceToAll()) and 1 or 'unannounced'

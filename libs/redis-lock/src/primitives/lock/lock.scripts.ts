@@ -63,7 +63,7 @@ ${handOff.announceUncontended(handOff.HASH_LOCK, FREE)}`;
 const FREE_TO_NEXT = `
 ${handOff.handOver(handOff.HASH_LOCK)}
 -- DEL comes first: a user without the right to it changes nothing.
-${FREE}
+if not isAlone then ${FREE} end
 ${handOff.handOverOrAnnounce(handOff.HASH_LOCK)}`;
 
 /** Held by this owner → free and announced, or held by the process that has waited longest. */

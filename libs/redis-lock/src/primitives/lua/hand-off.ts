@@ -282,8 +282,11 @@ end`;
  * free lock to outsiders, hands it over to the process that has waited longest, or announces it.
  */
 export const handOverOrAnnounce = ({ freed }: HandedLock) => `
+if isAlone then
+  countOutsiders()
+  if outsiders == 0 then return ${String(DONE)} end
+end
 leaveQueue(owner, true)
-if isAlone then countOutsiders() end
 if tried(openWindow) then return 'opened' end
 if tried(handOver) then return isUntold and 'unannounced' or 'done' end
 return (reached or ${freed}) and ${String(DONE)} or 'unannounced'`;
