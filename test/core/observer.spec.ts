@@ -45,6 +45,8 @@ describe('LockObserver', () => {
     expect(ours.eventsOf('waiting')[0]).not.toHaveProperty('error');
     await lease.release();
     await (await waiting).release();
+    await redis.admin.ping();
+    // The renewal that a hand-over owes is answered after the release: nothing holds it by then.
     expect(types(ours.events)).toEqual(['waiting', 'acquired', 'released']);
     expect(ours.eventsOf('acquired')[0]?.waitedMs).toBeGreaterThanOrEqual(waitedMs);
   });

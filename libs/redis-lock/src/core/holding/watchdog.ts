@@ -218,7 +218,8 @@ export class Watchdog implements HoldGuard {
     if (isStep) beginSteps(holds, running, askedLead);
     try {
       const { value, sentAt } = await running;
-      tell(settings.observer, { type: 'renewed', leases: holds.length });
+      const leases = holds.filter(({ guard }) => guard === this).length;
+      if (leases > 0) tell(settings.observer, { type: 'renewed', leases });
       const now = clock.now();
       const renewed = { sentAt, askedLead, now, lead: leadOf(clock, now) };
       holds.forEach((hold, i) => {
