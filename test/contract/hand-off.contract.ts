@@ -426,17 +426,19 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         expect(violations).toBe(0);
       });
 
-      it('as often as Node, though few callers with pauses form no queue', async () => {
-        const { locks } = await opened();
+      it('again and again, though few callers with pauses form no queue', async () => {
+        // On one connection Java asks right behind Node, however slow the machine is.
+        const { locks } = await opened({ connection: redis.admin });
         const ears = redis.admin.duplicate();
         await ears.subscribe(handed.channel('a'));
         let lease = await locks.acquire('a', PATIENT);
         let turns = 0;
-        for (let section = 0; section < 20; section++) {
+        const stopwatch = new Stopwatch();
+        while (turns < 10 && stopwatch.ms < 5 * 1_000) {
           await lease.release();
           const next = locks.acquire('a', PATIENT);
-          // The call is at Redis by then.
-          await redis.admin.ping();
+          // The call is sent by then.
+          await new Promise(setImmediate);
           if (await handed.java.tryLock(redis.admin, 'a')) {
             turns++;
             await handed.java.unlock(redis.admin, 'a');
@@ -445,8 +447,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         }
         await lease.release();
         ears.disconnect();
-        // A fifth of its share, if Java answers too late for some windows.
-        expect(turns).toBeGreaterThanOrEqual(4);
+        expect(turns).toBe(10);
       });
 
       it.each([
