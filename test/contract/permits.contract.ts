@@ -360,6 +360,35 @@ function describePermitLoss({ redis, open }: PermitSuite): void {
       await eventually(async () => (await semaphore.availablePermits()) === 2);
     });
 
+    it.each([
+      ['', 3],
+      [' of a total that was lowered', 2],
+    ])('returns its permits after Redis has evicted the leases%s', async (_, total) => {
+      const [renewing, fixed] = [open({ watchdogLeaseMs: 600 }), open()];
+      const [semaphore, other] = [renewing, fixed].map(({ locks }) =>
+        locks.get('a', { capacity: 3 }),
+      ) as [Semaphore, Semaphore];
+      const lease = await semaphore.acquire();
+      const kept = await other.acquire({ leaseTimeMs: 60_000 });
+      await semaphore.setPermits(total);
+      await redis.admin.del(timeoutOf('a'));
+      await expect(kept.release()).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'gone' });
+      await eventually(() => lease.state === 'lost');
+      await eventually(async () => (await semaphore.availablePermits()) === total);
+      expect(await semaphore.permits()).toBe(total);
+    });
+
+    it('returns nothing twice: another client has released its permit', async () => {
+      const [ours, theirs] = [open(), open()];
+      const semaphore = ours.locks.get('a', { capacity: 3 });
+      const lease = await semaphore.acquire();
+      await theirs.locks.get('a').release(lease.permitIds[0] ?? '');
+      await expect(lease.release()).rejects.toMatchObject({ reason: 'gone' });
+      const after = await semaphore.acquire();
+      expect(await semaphore.permits()).toBe(3);
+      await after.release();
+    });
+
     it('is lost with the end of a call of its own process that has released one of its permits', async () => {
       const { locks, eventsOf } = open();
       const semaphore = locks.get('a');

@@ -146,6 +146,16 @@ const CAPACITY: readonly Answer[] = [
     leave(call);
     return counted(1);
   }),
+  answer(capacity.RESTORE, undefined, (call) => {
+    const leases = leasesOf(call);
+    const absent = call.permits.split(',').filter((id) => !leases.has(id)).length;
+    const free = freeOf(call) ?? call.numbers.capacity;
+    const missing = Math.min(absent, call.numbers.capacity - free - leases.size);
+    if (missing < 1) return counted(0);
+    setFree(call, free + missing);
+    tell(call);
+    return counted(1);
+  }),
   answer(capacity.UPDATE_LEASE, undefined, (call) => {
     if (isOver(call, call.permits)) return false;
     leasesOf(call).set(call.permits, call.server.now + call.numbers.leaseMs);

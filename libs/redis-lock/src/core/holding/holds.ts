@@ -210,6 +210,8 @@ export class Holds {
       const until = () => (reason === 'expired' ? this.endOf(hold) : -Infinity);
       void background.run(() => hold.serially(() => this.releaseAll(hold, until)));
     }
+    const { capacity } = hold;
+    if (reason === 'gone' && capacity !== undefined) hold.protocol.restore?.(hold, capacity);
     hold.listener?.ended(hold);
     return error;
   }

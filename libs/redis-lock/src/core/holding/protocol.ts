@@ -185,6 +185,8 @@ export interface HoldProtocol {
   cancel(hold: Owned, terms: AcquireTerms): Promise<Reply<unknown>>;
   /** Deletes the entries of owners that no longer wait. Releases nothing. */
   cancelStrays?(key: string, owners: readonly OwnerId[]): Promise<Reply<unknown>>;
+  /** Redis has lost it while its lease ran: counts again what no owner can release. Never rejects. */
+  restore?(hold: Owned, capacity: number): void;
   /** One script for keys of one slot. It answers for each whether its owner still holds it. */
   renew(
     renewals: readonly Renewal[],

@@ -128,6 +128,34 @@ if refused then redis.call('zadd', leases, unpack(entries)) end
 return refused or {1, tell()}`,
 });
 
+/**
+ * In no place any more, though the lease ran → free again and announced, up to `capacity` in all.
+ * Redis has evicted the leases, for example. An owner that released them by their ids has counted
+ * them.
+ */
+export const RESTORE = defineScript({
+  name: 'semaphore.restore',
+  keys: CHANGING.keys,
+  args: [...CHANGING.args, 'capacity'],
+  channels: CHANGING.channels,
+  numbers: ['markerTtlMs', 'capacity'],
+  body: `
+${IDS}
+${ONCE}
+if known then return {1, 1} end
+${FREE}
+local missing = 0
+for i = 1, #ids do
+  if not redis.call('zscore', leases, ids[i]) then missing = missing + 1 end
+end
+missing = math.min(missing, capacity - (free or capacity) - redis.call('zcard', leases))
+if missing < 1 then return {0, 1} end
+free = free + missing
+${TELL}
+return once(1, 'incrby', counter, string.format('%.0f', missing)) or {1, tell()}`,
+  reply: counted,
+});
+
 /** The rest of one permit's lease (ms); -1 if it has no lease, 0 if it is over. */
 const REMAINING = `
 ${IDS}

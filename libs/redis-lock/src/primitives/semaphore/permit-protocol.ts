@@ -12,7 +12,9 @@ import { MovingSlots } from '../../core/redis/moving-slots.js';
 import { PERMIT_OPTIONS, type ResolvedAcquireOptions } from '../../core/api/options.js';
 import type { Reply } from '../../core/redis/connection.js';
 import { merged } from '../lua/answers.js';
-import { channelOf, leasesKey, waitingKey } from './footprint.js';
+import { MARKER_TTL_MS, OnceOnly } from '../lua/once-only.js';
+import { RESTORE } from './capacity.scripts.js';
+import { channelOf, leasesKey, REQUEST, waitingKey } from './footprint.js';
 import * as scripts from './permits.scripts.js';
 
 /** The 32 digits of an id, and a comma. */
@@ -37,9 +39,12 @@ export class PermitProtocol implements HoldProtocol {
   readonly isShared = true;
   readonly remembersWaiters = true;
 
+  /** Changes of a semaphore that count once. */
+  readonly requests: OnceOnly;
   readonly #slots: MovingSlots;
 
   constructor(private readonly context: LockContext) {
+    this.requests = new OnceOnly(context, REQUEST, this.kind);
     this.#slots = new MovingSlots(context);
   }
 
@@ -79,6 +84,14 @@ export class PermitProtocol implements HoldProtocol {
       () => this.context.connection.run(scripts.CANCEL, keys, args),
       () => this.#end(key, args),
     );
+  }
+
+  restore({ key, owner }: Owned, capacity: number): void {
+    const args = [owner, MARKER_TTL_MS, channelOf(key), capacity];
+    const send = (counter: string, marker: string) =>
+      this.context.connection.run(RESTORE, [counter, leasesKey(key), marker], args);
+    // Without an answer, the request goes on in the background.
+    this.requests.ask(this.context.keys.nameOf(key), send, true).catch(() => undefined);
   }
 
   async renew(

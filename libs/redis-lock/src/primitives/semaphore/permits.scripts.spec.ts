@@ -7,6 +7,7 @@ import {
   LEASE_TIME,
   LOOK,
   RELEASE_PERMITS,
+  RESTORE,
   SET,
   TRY_SET,
   UPDATE_LEASE,
@@ -44,6 +45,8 @@ describe('the scripts of the semaphore', () => {
     run(SET, [...KEYS, request], { permits, ...once });
   const release = (permits: string, request: string) =>
     run(RELEASE_PERMITS, [...KEYS, request], { permits, ...once }).then(({ count }) => count === 1);
+  const restore = (permits: string, capacity: number, request: string) =>
+    run(RESTORE, [...KEYS, request], { permits, ...once, capacity });
   const count = () => run(LOOK, KEYS, {});
   const put = (free: number | string, ...leases: [id: string, leftMs: number][]) =>
     Promise.all([
@@ -74,6 +77,7 @@ describe('the scripts of the semaphore', () => {
       ['trySetPermits', (request) => trySet(7, request)],
       ['setPermits', (request) => set(7, request)],
       ['addPermits', (request) => add(1, request)],
+      ['restore', (request) => restore('d2'.repeat(16), 6, request)],
     ];
     const total = async () =>
       Number(await redis.admin.get('k')) + (await redis.admin.zcard('{k}:timeout'));
@@ -96,7 +100,8 @@ describe('the scripts of the semaphore', () => {
           if (error === undefined) continue;
           expect([name, await total()]).toEqual([name, before]);
           await step('r');
-          const changed = name === 'setPermits' ? 7 : before + Number(name === 'addPermits');
+          const isMore = name === 'addPermits' || name === 'restore';
+          const changed = name === 'setPermits' ? 7 : before + Number(isMore);
           expect([name, await total()]).toEqual([name, changed]);
         }
       },
@@ -110,6 +115,18 @@ describe('the scripts of the semaphore', () => {
       await put(5);
       expect(await repeatedly(() => enter(`${A},${B}`))).toEqual(granted);
       expect(await look()).toEqual({ free: '3', leases: { [A]: 30, [B]: 30 }, mark: null });
+    });
+
+    it.each([
+      ['all that are in no place', 2, [A, B], 5, '4'],
+      ['no more than the capacity', 2, [A, B], 4, '3'],
+      ['none that is held', 2, [C], 5, '2'],
+      ['none of a number that is not set', undefined, [A], 5, null],
+    ] as const)('restore counts %s', async (_, free, lost, capacity, counter) => {
+      await put(free ?? 0, [C, 30_000]);
+      if (free === undefined) await redis.admin.del('k');
+      await repeatedly(() => restore(lost.join(','), capacity, 'r'));
+      expect(await look()).toEqual({ free: counter, leases: { [C]: 30 }, mark: null });
     });
 
     it('enter says that nobody has set them', async () => {
@@ -407,7 +424,19 @@ describe('the scripts of the semaphore', () => {
   });
 
   it.each([
-    ...[ACQUIRE, RELEASE, CANCEL, RENEW, LOOK, TRY_SET, SET, ADD, RELEASE_PERMITS, UPDATE_LEASE],
+    ...[
+      ACQUIRE,
+      RELEASE,
+      CANCEL,
+      RENEW,
+      LOOK,
+      TRY_SET,
+      SET,
+      ADD,
+      RELEASE_PERMITS,
+      RESTORE,
+      UPDATE_LEASE,
+    ],
   ])('$name is plain text, and takes no answer it does not know for a success', (script) => {
     expect(script.lua).not.toMatch(/undefined|\[object|NaN/);
     for (const reply of [7, 'x', '', null, undefined, {}, [null], ['x', 1.5, {}]]) {

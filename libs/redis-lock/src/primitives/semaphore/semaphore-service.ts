@@ -18,11 +18,11 @@ import {
 } from '../../core/api/options.js';
 import { withDefaultOptions } from '../../core/api/shapes.js';
 import type { Reply } from '../../core/redis/connection.js';
-import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../lua/once-only.js';
+import { MARKER_TTL_MS as markerTtlMs, type OnceOnly } from '../lua/once-only.js';
 import type { CountingSemaphore } from '../counting-semaphore/counting-semaphore.js';
 import { CountingSemaphores } from '../counting-semaphore/counting-semaphore-service.js';
 import * as scripts from './capacity.scripts.js';
-import { channelOf, leasesKey, REQUEST } from './footprint.js';
+import { channelOf, leasesKey } from './footprint.js';
 import { PermitProtocol } from './permit-protocol.js';
 import type { Semaphore, SemaphoreAcquireOptions, SemaphoreOptions } from './semaphore.js';
 
@@ -40,9 +40,10 @@ export class SemaphoreService {
 
   /** @internal */
   constructor(private readonly context: LockContext) {
-    this.#acquirer = new Acquirer(context, new PermitProtocol(context));
+    const protocol = new PermitProtocol(context);
+    this.#acquirer = new Acquirer(context, protocol);
     this.#counting = new CountingSemaphores(context);
-    this.#requests = new OnceOnly(context, REQUEST, 'semaphore');
+    this.#requests = protocol.requests;
   }
 
   /**
