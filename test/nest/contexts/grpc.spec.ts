@@ -11,6 +11,7 @@ import {
   LockKey,
   LockKeyError,
   LockLimitError,
+  LockMonitor,
   LockShutdownError,
   LockStateError,
   LockTimeoutError,
@@ -18,9 +19,19 @@ import {
   WithLock,
   type LockError,
 } from 'nestjs-redis-lock';
-import { map, mergeMap, Observable, of, throwError } from 'rxjs';
+import {
+  EMPTY,
+  lastValueFrom,
+  map,
+  mergeMap,
+  Observable,
+  of,
+  reduce,
+  throwError,
+  toArray,
+} from 'rxjs';
 import { serveGrpc, type Item } from '../../support/grpc.js';
-import { useRedis } from '../../support/set-up.js';
+import { eventually, useRedis } from '../../support/set-up.js';
 import { SILENT, useApplications } from '../applications.js';
 
 const redis = useRedis();
@@ -45,6 +56,76 @@ class Shop {
   @GrpcStreamMethod('Shop', 'plain')
   async plain(items: Observable<Item>): Promise<Observable<{ text: string }>> {
     return items.pipe(map(({ id }) => ({ text: String(id) })));
+  }
+}
+
+type Text = Readonly<{ text: string }>;
+
+const textOf = ({ id }: Item): Text => ({ text: String(id) });
+
+/** The lease and the number of each message, in one answer. */
+const listed = (items: Observable<Item>): Observable<Text> =>
+  items.pipe(
+    map(({ id }) => `${CurrentLock.lease().name} ${String(id)}`),
+    reduce((text, item) => `${text}|${item}`),
+    map((text) => ({ text })),
+  );
+
+/** Each reads a stream of messages under a lock. */
+@Controller()
+class Streams {
+  unread: Observable<Item> = EMPTY;
+
+  @GrpcStreamMethod('Shop', 'inside')
+  @WithLock('stock')
+  inside(items: Observable<Item>): Observable<Text> {
+    return listed(items);
+  }
+
+  @WithLock('stock')
+  @GrpcStreamMethod('Shop', 'outside')
+  outside(items: Observable<Item>): Observable<Text> {
+    return listed(items);
+  }
+
+  @GrpcStreamMethod('Shop', 'promised')
+  @WithLock('stock')
+  async promised(items: Observable<Item>): Promise<Observable<Text>> {
+    return listed(items);
+  }
+
+  @GrpcStreamMethod('Shop', 'awaited')
+  @WithLock('stock')
+  async awaited(items: Observable<Item>): Promise<Text> {
+    return lastValueFrom(listed(items));
+  }
+
+  @GrpcStreamMethod('Shop', 'intercepted')
+  @WithLock(() => 'stock', { via: 'interceptor' })
+  intercepted(items: Observable<Item>): Observable<Text> {
+    return listed(items);
+  }
+
+  @GrpcStreamMethod('Shop', 'awaitedIntercepted')
+  @WithLock(() => 'stock', { via: 'interceptor' })
+  async awaitedIntercepted(items: Observable<Item>): Promise<Text> {
+    return lastValueFrom(listed(items));
+  }
+
+  @GrpcStreamMethod('Shop', 'busy')
+  @WithLock('stock', {
+    waitTimeMs: 0,
+    onBusy: ([items]: [Observable<Item>]) => items.pipe(map(textOf)),
+  })
+  busy(items: Observable<Item>): Observable<Text> {
+    return listed(items);
+  }
+
+  @GrpcStreamMethod('Shop', 'forgotten')
+  @WithLock('stock')
+  async forgotten(items: Observable<Item>): Promise<Text> {
+    this.unread = items;
+    return { text: 'read nothing' };
   }
 }
 
@@ -92,29 +173,65 @@ async function start() {
   const metadata = {
     module: App,
     imports: [RedisLockModule.forRoot({ connection: redis.url })],
-    controllers: [Shop, Answers],
+    controllers: [Shop, Streams, Answers],
   };
   const nest = await NestFactory.create(metadata, SILENT);
   const client = await serveGrpc(nest, {
     ...{ sell: 'neither', watch: 'server', plain: 'both' },
     ...{ unary: 'neither', answers: 'server', streams: 'both' },
+    ...{ inside: 'both', outside: 'client', promised: 'client', awaited: 'client' },
+    ...{ intercepted: 'client', awaitedIntercepted: 'both', busy: 'both', forgotten: 'client' },
   });
-  await apps.add(nest);
-  return client;
+  const app = await apps.add(nest);
+  return { app, client };
 }
 
 describe('a microservice over gRPC', () => {
   it('takes locks for unary methods and for streams of answers', async () => {
-    const client = await start();
+    const { client } = await start();
     expect(await client.call('sell', [{ id: 7 }])).toEqual(['product_7 7']);
     expect(await client.call('watch', [{ id: 7 }])).toEqual(['product_7 7', 'product_7 8']);
     expect(await client.call('plain', [{ id: 7 }, { id: 8 }])).toEqual(['7', '8']);
   });
 
+  it.each(['inside', 'outside', 'promised', 'awaited', 'intercepted', 'awaitedIntercepted'])(
+    'reads every message of a stream under the lock, from before the grant and after it: %s',
+    async (method) => {
+      const { app, client } = await start();
+      const sent = [{ id: 1 }, { id: 2 }, { id: 3 }];
+      const read = ['stock 1|stock 2|stock 3'];
+      expect(await client.call(method, sent)).toEqual(read);
+
+      const lease = await app.locks.acquire('stock');
+      const whileBusy = async function* () {
+        yield { id: 1 };
+        await eventually(() => app.nest.get(LockMonitor).status().waiting === 1);
+        yield { id: 2 };
+        await lease.release();
+        yield { id: 3 };
+      };
+      expect(await client.call(method, whileBusy())).toEqual(read);
+    },
+  );
+
+  it('gives the messages of a stream to the handler of a busy lock', async () => {
+    const { app, client } = await start();
+    await app.locks.using('stock', async () => {
+      expect(await client.call('busy', [{ id: 1 }, { id: 2 }])).toEqual(['1', '2']);
+    });
+  });
+
+  it('keeps no message of a call that has ended', async () => {
+    const { app, client } = await start();
+    expect(await client.call('forgotten', [{ id: 1 }, { id: 2 }])).toEqual(['read nothing']);
+    const { unread } = app.nest.get(Streams);
+    expect(await lastValueFrom(unread.pipe(toArray()))).toEqual([]);
+  });
+
   it.each(['unary', 'answers', 'streams'])(
     'answers errors with the statuses of gRPC: %s',
     async (method) => {
-      const client = await start();
+      const { client } = await start();
       for (const [id, [error, code, retryAfterMs]] of ERRORS.entries()) {
         const failed = await client.call(method, [{ id }]).catch((thrown: unknown) => thrown);
         const { details, metadata } = failed as ServiceError;

@@ -16,7 +16,7 @@ import { injectInto } from './lock-host.js';
 import type { DecoratedMethod } from './lock-key.js';
 import { SERVICE_OF, type KindService, type LockNames, type LockServices } from './lock-kinds.js';
 import { namesFrom } from './lock-names.js';
-import { lockedObservable } from './locked-call.js';
+import { keepMessages, lockedObservable } from './locked-call.js';
 import { NAMED_CONNECTION } from './named-connections.js';
 import { forRootOf, getLockServiceToken } from './service-tokens.js';
 import type { LockPlan } from './with-lock.options.js';
@@ -49,7 +49,7 @@ export class LockInterceptor implements NestInterceptor {
     const plan = planOf(context.getHandler());
     if (plan === undefined) return next.handle();
     const call = {
-      ...{ plan, args: [context] },
+      ...{ plan, args: [context], atEnd: keepMessages(context.getArgs<unknown[]>()) },
       signal: plan.onDisconnect === 'cancel' ? disconnectOf(context) : undefined,
       services: () => this.#servicesOf(plan.connection),
       names: () => plan.namesOf(context),

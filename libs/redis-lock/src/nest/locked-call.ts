@@ -1,7 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 import { Logger } from '@nestjs/common';
-import { from, isObservable, Observable, takeWhile, type Subscriber } from 'rxjs';
+import {
+  concat,
+  filter,
+  from,
+  isObservable,
+  Observable,
+  Subject,
+  takeWhile,
+  type Subscriber,
+} from 'rxjs';
 
 import { LockBackendError, LockConfigurationError, LockTimeoutError } from '../core/api/errors.js';
 import { runInScope } from '../core/holding/scope.js';
@@ -18,6 +27,8 @@ export interface LockedCall {
   readonly args: readonly unknown[];
   /** Ends the waiting. */
   readonly signal: AbortSignal | undefined;
+  /** Runs when the call has ended. */
+  readonly atEnd?: (() => void) | undefined;
   services(): LockServices;
   names(): LockNames;
 }
@@ -57,11 +68,13 @@ async function underLock<T>(
   } catch (error) {
     // An error of a lock inside the work is the work's own error.
     if (progress.hasBegun) throw error;
-    if (error instanceof LockTimeoutError) return answer(plan.onBusy(args, error));
+    if (error instanceof LockTimeoutError) return await answer(plan.onBusy(args, error));
     if (!(error instanceof LockBackendError)) throw error;
-    if (!plan.runsUnlocked) return answer(plan.onBackendError(args, error));
+    if (!plan.runsUnlocked) return await answer(plan.onBackendError(args, error));
     new Logger('RedisLock').warn(`${plan.where} runs without its lock: ${error.message}`);
-    return runInScope(undefined, work);
+    return await runInScope(undefined, work);
+  } finally {
+    call.atEnd?.();
   }
 }
 
@@ -156,6 +169,58 @@ function handOver(
     return undefined;
   });
   return { observable, ended };
+}
+
+/** Nest's Observable of the messages of a gRPC client. */
+interface Messages extends Observable<unknown> {
+  /** Replays what has arrived, once. Nest calls it when the handler has returned. */
+  drainBuffer(): void;
+}
+
+function isMessages(value: unknown): value is Messages {
+  const isBuffer = typeof value === 'object' && value !== null && 'drainBuffer' in value;
+  return isBuffer && isObservable(value);
+}
+
+/**
+ * Keeps the messages of a gRPC client for the method, which subscribes after the grant: Nest has
+ * replayed them before. The method's first subscription gets them all.
+ * @param args one of them may be the messages, and is replaced
+ * @returns ends the keeping. Undefined where there are no messages
+ */
+export function keepMessages(args: unknown[]): (() => void) | undefined {
+  const index = args.findIndex(isMessages);
+  if (index === -1) return undefined;
+  const source = args[index] as Messages;
+  const live = new Subject<unknown>();
+  let early: unknown[] | undefined = [];
+  const drop = () => {
+    early = undefined;
+  };
+  const isLive = (message: unknown) => {
+    early?.push(message);
+    return early === undefined;
+  };
+  source.pipe(filter(isLive)).subscribe(live);
+  // At once: until then, Nest delivers each message now and again in its replay.
+  source.drainBuffer();
+  args[index] = new Observable((subscriber) => {
+    const missed = early ?? [];
+    drop();
+    // Messages arrive outside of the hold, and outside of the request.
+    return concat(missed, live).subscribe({
+      next: AsyncLocalStorage.bind((message: unknown) => {
+        subscriber.next(message);
+      }),
+      error: AsyncLocalStorage.bind((error: unknown) => {
+        subscriber.error(error);
+      }),
+      complete: AsyncLocalStorage.bind(() => {
+        subscriber.complete();
+      }),
+    });
+  });
+  return drop;
 }
 
 /**

@@ -12,7 +12,7 @@ import { nameFromArguments, type DecoratedMethod } from './lock-key.js';
 import type { MethodKind, LockNames } from './lock-kinds.js';
 import { namesFrom } from './lock-names.js';
 import { interceptByPlan, LockInterceptor, namesFromContext } from './lock.interceptor.js';
-import { lockedObservable, lockedPromise, type Slots } from './locked-call.js';
+import { keepMessages, lockedObservable, lockedPromise, type Slots } from './locked-call.js';
 import {
   checkProfile,
   resolvePlan,
@@ -308,8 +308,9 @@ function wrap(method: DecoratedMethod, original: Method, plan: MethodPlan): Meth
   const locked = returnsObservable(method, plan.where) ? lockedObservable : lockedPromise;
   const wrapper: Method = function (...args) {
     const request = takeRequest(plan);
+    const atEnd = keepMessages(args);
     const call = {
-      ...{ plan, args, signal: request?.signal },
+      ...{ plan, args, atEnd, signal: request?.signal },
       services: () => plan.servicesOf(this),
       names: () => plan.namesOf(args),
     };
