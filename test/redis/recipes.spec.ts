@@ -39,7 +39,7 @@ describe('a connection', () => {
 
   it('that BullMQ works with too: neither closes what the other one needs', async () => {
     // BullMQ takes no other for its workers.
-    const client = own(new Redis(redis.url, { maxRetriesPerRequest: null }));
+    const client = own(new Redis(redis.url, { maxRetriesPerRequest: null, socketTimeout: 30_000 }));
     const start = (options?: object) => apps.start({}, { ...options, connection: client });
     const app = await start();
     const done: string[] = [];

@@ -18,6 +18,11 @@ export class ConnectionEvents {
     this.#tell({ type: 'warning', message });
   }
 
+  /** The warning no longer holds: it may be sent again. */
+  forget(message: string): void {
+    this.#warned.delete(message);
+  }
+
   outage(error: unknown): void {
     if (this.#isOutage) return;
     this.#isOutage = true;

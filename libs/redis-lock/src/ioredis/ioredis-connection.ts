@@ -16,7 +16,7 @@ import { ConnectionEvents } from './connection-events.js';
 import { Database } from './database.js';
 import { hashSlot } from './hash-slot.js';
 import type { PublishOption } from './publish-mode.js';
-import { another, chooseClient, disconnect, isCluster } from './redis-client.js';
+import { another, chooseClient, disconnect, isCluster, reconnects } from './redis-client.js';
 import { noConnectionError } from './reply-error.js';
 import { ReplicatedConnections } from './replicated-connections.js';
 import { ScriptBatches } from './script-batches.js';
@@ -96,7 +96,7 @@ export class IoredisConnection implements RedisConnection {
   ) {
     if (isCluster(client)) this.#cluster = client;
     else this.#database = this.#databaseOf(client);
-    if (isOurs) this.#watch = watchOver(client, this.#onError);
+    this.#watch = watchOver(client, isOurs, events);
     this.#batches = new ScriptBatches(client, this.#watch, {
       prepare: this.#prepare,
       // ioredis sends again before it selects the database.
@@ -244,7 +244,7 @@ export class IoredisConnection implements RedisConnection {
   readonly #leaveServer = (): void => {
     const { client } = this;
     const now = performance.now();
-    if (isCluster(client) || typeof client.options.retryStrategy !== 'function') return;
+    if (isCluster(client) || !reconnects(client)) return;
     if (!this.isUp || now - this.#leftAt < LEAVE_AGAIN_MS) return;
     this.#leftAt = now;
     this.#isLeaving = true;

@@ -69,6 +69,14 @@ export function isCluster(client: Redis | Cluster): client is Cluster {
   return 'slots' in client && 'nodes' in client;
 }
 
+/** Whether the client opens a new connection after its own broke. */
+export function reconnects(client: Redis | Cluster): boolean {
+  const strategy = isCluster(client)
+    ? client.options.clusterRetryStrategy
+    : client.options.retryStrategy;
+  return typeof strategy === 'function';
+}
+
 /** A second client to the same server, for commands that would delay ordinary ones. */
 export function another(client: Redis, overrides: RedisOptions): Redis {
   // A time limit for each command would hide that the connection is silent.

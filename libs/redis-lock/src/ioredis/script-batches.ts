@@ -170,7 +170,6 @@ export class ScriptBatches {
     } catch (error) {
       this.#failDue(error);
     }
-    this.watch?.answered();
     this.#isPreparing = false;
     this.flush();
   }
@@ -217,7 +216,6 @@ export class ScriptBatches {
   }
 
   #onReply(batch: Batch, raw: unknown): void {
-    this.watch?.answered();
     if (batch.length === 1) this.#answer(batch[0], raw);
     else {
       const answers: readonly unknown[] = Array.isArray(raw) ? raw : [];
@@ -229,7 +227,6 @@ export class ScriptBatches {
   }
 
   #onError(batch: Batch, error: unknown, isKnown: boolean): void {
-    this.watch?.answered();
     const first = batch[0];
     if (isMovingSlot(error)) this.#movingUntil.set(slotOf(first), performance.now() + MOVING_MS);
     if (isKnown && isNoScript(error)) this.#send(batch, false);
