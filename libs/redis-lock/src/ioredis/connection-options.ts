@@ -55,7 +55,8 @@ const SENTINELS: Kind = {
     Array.isArray(value) && value.length > 0 && Array.from<unknown>(value).every(isAddress),
 };
 
-const isAddress = (value: unknown) => isPlainObject(value) && problemOfValues(value) === undefined;
+const isAddress = (value: unknown) =>
+  isPlainObject(value) && (problemOfNames(value) ?? problemOfValues(value)) === undefined;
 
 /** All options of ioredis: the compiler compares the names with those of the installed version. */
 const OPTIONS = {
@@ -78,21 +79,48 @@ const OPTIONS = {
   ...{ sentinelMaxConnections: NUMBER, failoverDetector: FLAG, preferredSlaves: MAP_OR_RUN },
 } as const satisfies Record<keyof RedisOptions, Kind>;
 
-const KINDS = new Map<string, Kind>(Object.entries(OPTIONS));
-const NAMES = [...KINDS.keys()];
+const KINDS = new Map<PropertyKey, Kind>(Object.entries(OPTIONS));
+
+const THE_URL = "pass the url itself, as in connection: 'redis://…'";
+
+/**
+ * Words for what decides where the locks are. ioredis ignores them, and takes the server at
+ * 127.0.0.1 or database 0. Any other unknown name may be an option of a newer version.
+ */
+const WORDS = {
+  host: 'hosts hostname hostip server servers serverhost masterhost address addresses addr ip ipaddress endpoint endpoints primaryendpoint configurationendpoint',
+  port: 'ports portnumber serverport tcpport',
+  path: 'socketpath unixsocket unixsocketpath unixpath sock',
+  db: 'dbs dbindex dbname dbnumber dbid database databases databaseindex databasename databaseid',
+  username: 'user login',
+  password: 'pass passwd pwd auth authpass requirepass',
+  keyPrefix: 'prefix namespace',
+  tls: 'ssl usessl usetls enablessl enabletls',
+  sentinels: 'sentinelnodes sentinelhosts sentineladdresses',
+  name: 'mastername mastergroup mastergroupname masterset sentinelname sentinelmastername',
+  [THE_URL]: 'url uri connection connectionstring connectionurl connectionuri',
+  'write options of ioredis directly into connection, or pass a client: connection: new Cluster(…)':
+    'redis client socket options config settings clientoptions connectionoptions cluster clusteroptions clusterretrystrategy scalereads slotsrefreshtimeout slotsrefreshinterval node nodes rootnodes startupnodes clusternodes shards',
+};
 
 /** The problem with a connection's options, worded as the end of a sentence. */
 export function optionsProblem(options: object): string | undefined {
-  const unknown = Reflect.ownKeys(options).find((name) => !NAMES.includes(name as string));
-  if (unknown !== undefined) return unknownName(unknown);
   const { sentinels, name } = options as RedisOptions;
-  const problem = problemOfValues(options);
+  const problem = problemOfNames(options) ?? problemOfValues(options);
   if (problem !== undefined) return problem;
   if (sentinels && !name) {
     return "its sentinels need the name of their master, such as name: 'mymaster'";
   }
   if (name && !sentinels)
     return 'its name is that of a master of Sentinel, but it has no sentinels';
+  return undefined;
+}
+
+function problemOfNames(options: object): string | undefined {
+  for (const name of Reflect.ownKeys(options)) {
+    const problem = KINDS.has(name) ? undefined : problemOfName(name, options);
+    if (problem !== undefined) return problem;
+  }
   return undefined;
 }
 
@@ -120,33 +148,42 @@ function shown(option: string, value: unknown): string {
     : describeValue(value);
 }
 
-function unknownName(name: string | symbol): string {
+function problemOfName(name: string | symbol, options: object): string | undefined {
   // A name in a url that is no word may be part of a password.
   const isWord = typeof name === 'string' && /^[\w$]{1,64}$/.test(name);
-  const unknown = isWord
-    ? `it has the unknown option ${quoteName(name)}`
-    : 'it has an option that ioredis does not know';
-  if (/^(redis)?ur[il]$|^connection(string)?$/i.test(String(name))) {
-    return `${unknown}; pass the url itself, as in connection: 'redis://…'`;
-  }
-  const meant = NAMES.find((known) => isMisspelt(String(name), known));
-  if (meant !== undefined) return `${unknown}; did you mean ${meant}?`;
-  return `${unknown}; for options of another client, pass the client: connection: new Cluster(…)`;
+  const value: unknown = Reflect.get(options, name);
+  const isUrl = typeof value === 'string' && /^rediss?:/.test(value);
+  const hint = isUrl ? THE_URL : hintOf(String(name));
+  if (isWord) return hint && `it has the unknown option ${quoteName(name)}; ${hint}`;
+  return `it has an option that ioredis does not know${hint === undefined ? '' : `; ${hint}`}`;
 }
 
-/** A word with one letter more or less, or nearly the same letters. */
+function hintOf(name: string): string | undefined {
+  const given = lettersOf(name);
+  const option = Object.keys(OPTIONS).find((known) => isMisspelt(given, lettersOf(known)));
+  if (option !== undefined) return `did you mean ${option}?`;
+  const isMeant = (word: string) => isMisspelt(given, word);
+  const [meant] = Object.entries(WORDS).find(([, words]) => words.split(' ').some(isMeant)) ?? [];
+  return meant !== undefined && meant in OPTIONS ? `did you mean ${meant}?` : meant;
+}
+
+/** Without the `redis` of a name such as REDIS_HOST. */
+function lettersOf(name: string): string {
+  const letters = name.toLowerCase().replace(/[^a-z\d]/g, '');
+  return letters.replace(/^redis(?=.)/, '');
+}
+
+/** With one letter more, less or other, or two swapped. Words of three letters are too alike. */
 function isMisspelt(given: string, known: string): boolean {
-  const [short = '', long = ''] = [given.toLowerCase(), known.toLowerCase()].sort(
-    (one, other) => one.length - other.length,
-  );
-  if (short.length > 2 && long.startsWith(short)) return true;
-  const rest = Array.from(long);
-  const others = Array.from(short).filter((letter) => {
-    const place = rest.indexOf(letter);
-    if (place !== -1) rest.splice(place, 1);
-    return place === -1;
-  });
-  return others.length + rest.length <= (short.length < 6 ? 1 : 2);
+  let start = 0;
+  while (start < given.length && given[start] === known[start]) start += 1;
+  let end = 0;
+  const most = Math.min(given.length, known.length) - start;
+  while (end < most && given.at(-1 - end) === known.at(-1 - end)) end += 1;
+  const differs = given.slice(start, given.length - end);
+  const from = known.slice(start, known.length - end);
+  if (differs.length <= 1 && from.length <= 1) return known.length > 3 || differs === from;
+  return differs.length === 2 && differs === from.charAt(1) + from.charAt(0);
 }
 
 /**
