@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
@@ -44,6 +44,50 @@ function open(options: OpenLocksOptions = {}): LockFamily {
 }
 
 const nameOf = (call: Promise<unknown>) => call.catch((error: unknown) => (error as Error).name);
+
+describe("onEviction: 'refuse'", () => {
+  const evicting = async (policy: string, maxmemory: string) => {
+    await redis.admin.config('SET', 'maxmemory-policy', policy, 'maxmemory', maxmemory);
+  };
+  afterEach(() => evicting('noeviction', '0'));
+
+  it('refuses every call, of red locks too, until the server evicts nothing', async () => {
+    await evicting('allkeys-lru', '100mb');
+    const locks = open({ onEviction: 'refuse' });
+    const redLock = { nodes: [redis.url] };
+    const { red } = open({ onEviction: 'refuse', redLock, connection: servers[1].url });
+    const refused = { code: 'LOCK_CONFIGURATION' };
+    for (const call of [
+      () => locks.lock.acquire('a'),
+      () => locks.fair.tryAcquire('a'),
+      () => locks.semaphore.get('s').permits(),
+      () => locks.latch.get('l').getCount(),
+      () => red.acquire('a'),
+    ]) {
+      await expect(call()).rejects.toMatchObject(refused);
+    }
+    await evicting('noeviction', '100mb');
+    await locks.lock.using('a', () => undefined);
+  });
+
+  it('warns where the user may not ask for the policy', async () => {
+    await evicting('allkeys-lru', '100mb');
+    await redis.admin.acl('SETUSER', 'blind', 'on', '>x', '~*', '&*', '+@all', '-info');
+    // ioredis prints that it may not ask whether Redis is ready.
+    jest.spyOn(console, 'warn').mockReturnValue();
+    const warnings: string[] = [];
+    const observe = (event: LockEvent) => {
+      if (event.type === 'warning') warnings.push(event.message);
+    };
+    const connection = redis.url.replace('//', '//blind:x@');
+    const locks = open({ connection, onEviction: 'refuse', observer: { observe } });
+    await locks.lock.using('a', () => undefined);
+    expect(warnings).toEqual([expect.stringContaining('INFO')]);
+    await locks.close();
+    await redis.admin.acl('DELUSER', 'blind');
+    jest.restoreAllMocks();
+  });
+});
 
 describe('the services of openLocks()', () => {
   it('lock, fair and readWrite keep others out, and know the lease of the caller', async () => {

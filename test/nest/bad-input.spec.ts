@@ -385,6 +385,34 @@ describe('d.9, the module and its connection', () => {
     await redis.admin.config('SET', 'maxmemory-policy', 'noeviction');
   });
 
+  it.each([
+    ['allkeys-lru', '100mb', true],
+    ['volatile-ttl', '100mb', true],
+    ['noeviction', '100mb', false],
+    ['allkeys-lru', '0', false],
+  ])('onEviction: refuse, %s with maxmemory %s: the start fails is %p', async (...row) => {
+    const [policy, maxmemory, fails] = row;
+    await redis.admin.config('SET', 'maxmemory-policy', policy, 'maxmemory', maxmemory);
+    try {
+      const starting = apps.start({}, { onEviction: 'refuse' });
+      if (!fails) await (await starting).locks.using('a', () => undefined);
+      else {
+        await expect(starting).rejects.toThrow(
+          `maxmemory-policy is ${policy}; set it to noeviction`,
+        );
+        await expect(starting).rejects.toBeInstanceOf(LockConfigurationError);
+      }
+    } finally {
+      await redis.admin.config('SET', 'maxmemory-policy', 'noeviction', 'maxmemory', '0');
+    }
+  });
+
+  it('onEviction: refuse, and no Redis: the application starts', async () => {
+    proxy.current.refuse();
+    const app = await apps.start({}, { connection: proxy.current.url, onEviction: 'refuse' });
+    expect(app.locks).toBeDefined();
+  }, 20_000);
+
   const away = { host: 'redis.example', password: 's3cret' };
   it.each<[string, () => unknown, boolean]>([
     ['a url', () => 'redis://:s3cret@redis.example', true],

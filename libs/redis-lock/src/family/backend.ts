@@ -8,6 +8,12 @@ import { prepareIoredisConnection } from '../ioredis/ioredis-connection.js';
 /** A connection that opens on demand. */
 export type BackendConnection = RedisConnection & {
   open(): void;
+  /**
+   * Settles once a script could be sent, or not.
+   * @throws {LockBackendError} there is no connection
+   * @throws {LockConfigurationError} the server is not fit for locks
+   */
+  prepare?(): Promise<void> | undefined;
   readonly topology: 'server' | 'sentinel' | 'cluster';
 };
 
@@ -22,6 +28,7 @@ export interface Backend {
     target: unknown,
     observer: LockObserver,
     publish?: LockSettings['publish'],
+    onEviction?: LockSettings['onEviction'],
   ): BackendConnection;
   context(connection: RedisConnection, settings: Partial<LockSettings>): LockContext;
 }

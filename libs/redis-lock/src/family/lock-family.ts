@@ -1,6 +1,8 @@
+import { LockConfigurationError } from '../core/api/errors.js';
 import type { LockObserver } from '../core/api/observer.js';
 import { resolveSettings, type LockSettings } from '../core/api/settings.js';
 import type { LockContext } from '../core/lock-context.js';
+import { answerWithin } from '../core/redis/retry.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
 import { DEFAULT_URL } from '../ioredis/redis-client.js';
 import { LatchService } from '../primitives/count-down-latch/latch-service.js';
@@ -14,6 +16,9 @@ import type { Backend, BackendConnection } from './backend.js';
 import { EventChannel } from './event-channel.js';
 import type { FamilyOptions } from './options.js';
 import { noRedLocks, RedLocks } from './red-locks.js';
+
+/** An application starts without Redis, too. */
+const JUDGE_MS = 5_000;
 
 /**
  * All locks on one Redis, until `close()`. While it is open, its connection keeps the process
@@ -61,11 +66,11 @@ export class LockFamily implements AsyncDisposable {
     backend: Backend,
     heardBy: (next: LockObserver) => LockObserver = (next) => next,
   ) {
-    const { name, observer: own, publish } = resolveSettings(options.settings);
+    const { name, observer: own, publish, onEviction } = resolveSettings(options.settings);
     const observer = heardBy(new EventChannel(name, own));
     const settings = { ...options.settings, observer };
     const target = 'connection' in options ? options.connection : DEFAULT_URL;
-    this.#connection = backend.connect(target, observer, publish);
+    this.#connection = backend.connect(target, observer, publish, onEviction);
     this.context = backend.context(this.#connection, settings);
     this.#redLocks = this.#redLocksOf(options, settings, backend);
     this.lock = new LockService(this.context);
@@ -84,6 +89,23 @@ export class LockFamily implements AsyncDisposable {
    */
   open(): void {
     this.#connection.open();
+  }
+
+  /**
+   * With `onEviction: 'refuse'`, resolves once the server has passed, or does not answer.
+   * @internal
+   * @throws {LockConfigurationError} it may evict locks
+   */
+  async judge(): Promise<void> {
+    const { context } = this;
+    if (context.settings.onEviction !== 'refuse') return;
+    const ask = async () => {
+      await this.#connection.prepare?.();
+      return { value: undefined, sentAt: 0, resent: false };
+    };
+    await answerWithin(JUDGE_MS, context, undefined, ask).catch((error: unknown) => {
+      if (error instanceof LockConfigurationError) throw error;
+    });
   }
 
   /**

@@ -53,7 +53,8 @@ type Options = Readonly<Record<string, unknown>>;
 
 const OPTIONS = [
   ...['connection', 'keyPrefix', 'watchdogLeaseMs', 'waitTimeMs', 'shutdownTimeoutMs'],
-  ...['maxWaitersPerKey', 'maxKeys', 'nesting', 'profiles', 'redLock', 'observer', 'tuning'],
+  ...['maxWaitersPerKey', 'maxKeys', 'nesting', 'onEviction', 'profiles', 'redLock'],
+  ...['observer', 'tuning'],
 ];
 
 /**

@@ -26,7 +26,9 @@ export class RedLocks {
     const connections: BackendConnection[] = [];
     this.#nodes = connections;
     try {
-      for (const node of nodes) connections.push(backend.connect(node, observer));
+      for (const node of nodes) {
+        connections.push(backend.connect(node, observer, undefined, settings.onEviction));
+      }
       checkTopologies(connections, observer);
       this.#quorum = new QuorumConnection(connections, {
         longestLeaseMs: longestLeaseMs ?? settings.watchdogLeaseMs,

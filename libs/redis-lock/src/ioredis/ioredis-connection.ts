@@ -20,6 +20,7 @@ import { another, chooseClient, disconnect, isCluster, reconnects } from './redi
 import { noConnectionError } from './reply-error.js';
 import { ReplicatedConnections } from './replicated-connections.js';
 import { ScriptBatches } from './script-batches.js';
+import { ServerTrial } from './server-trial.js';
 import { askServers, clientWarning, runIdIn, warningsIn } from './set-up-warnings.js';
 import { Subscriber } from './subscriber.js';
 
@@ -50,6 +51,7 @@ export function prepareIoredisConnection(
   connection: unknown,
   observer?: LockObserver,
   publish: PublishOption = 'auto',
+  onEviction: 'warn' | 'refuse' = 'warn',
 ): IoredisConnection {
   const { client, isOurs } = chooseClient(connection);
   const events = new ConnectionEvents(observer);
@@ -59,7 +61,9 @@ export function prepareIoredisConnection(
   const messages = isCluster(client)
     ? new ClusterMessages(client, publish, onTrouble)
     : new Subscriber((overrides) => another(client, overrides), onTrouble);
-  return new IoredisConnection(client, isOurs, messages, events);
+  const warn = events.warn.bind(events);
+  const trial = onEviction === 'refuse' ? new ServerTrial(client, warn) : undefined;
+  return new IoredisConnection(client, isOurs, messages, events, trial);
 }
 
 /** How releases are announced and received. */
@@ -93,12 +97,13 @@ export class IoredisConnection implements RedisConnection {
     private readonly isOurs: boolean,
     private readonly messages: Messages,
     private readonly events: ConnectionEvents,
+    private readonly trial?: ServerTrial,
   ) {
     if (isCluster(client)) this.#cluster = client;
     else this.#database = this.#databaseOf(client);
     this.#watch = watchOver(client, isOurs, events);
     this.#batches = new ScriptBatches(client, this.#watch, {
-      prepare: this.#prepare,
+      prepare: this.prepare,
       // ioredis sends again before it selects the database.
       mayGoAstray: () => this.#database !== undefined && this.#database.number !== 0,
       demoted: this.#leaveServer,
@@ -198,18 +203,22 @@ export class IoredisConnection implements RedisConnection {
     call: ScriptCall,
     minReplicas: number,
   ): Promise<Reply<R>> {
-    await this.#prepare();
+    await this.prepare();
     this.#batches.sendCount += 1;
     const { raw, ...reply } = await this.#replicated.run(call, minReplicas);
     return { value: script.decode(raw), ...reply };
   }
 
-  /** @throws {LockBackendError} there is no connection */
-  readonly #prepare = (): Promise<void> | undefined => {
+  /**
+   * @throws {LockBackendError} there is no connection
+   * @throws {LockConfigurationError} a server may evict locks
+   */
+  readonly prepare = (): Promise<void> | undefined => {
     if (!this.isUp) {
       this.open();
       throw this.#notConnected();
     }
+    if (this.trial?.isOver === false) return this.trial.pass().then(this.prepare);
     if (this.#database?.isConfirmed === false) return this.#chosenDatabase(this.#database);
     return undefined;
   };

@@ -26,10 +26,25 @@ export function runIdIn(info: string | undefined): string | undefined {
   return /^run_id:(\w+)/m.exec(info ?? '')?.[1];
 }
 
+/** The problem of a server that evicts locks, from its INFO text. */
+export function evictionIn(info: string): string | undefined {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
+  if (policy === 'noeviction') return undefined;
+  return (
+    `Redis evicts locks when its memory is full: maxmemory-policy is ${policy}; ` +
+    'set it to noeviction, or use a separate server'
+  );
+}
+
+/** Memory without a limit is never full. */
+export function mayEvict(info: string): boolean {
+  return !/^maxmemory:0\s/m.test(info);
+}
+
 /** Warnings about settings of a server that harm locks, from its INFO text. */
 export function warningsIn(info: string): string[] {
   const version = /^redis_version:(\d+)\.(\d+)\.(\d+)/m.exec(info);
-  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
+  const eviction = evictionIn(info);
   const other = OTHERS.find((name) => new RegExp(name, 'i').test(info));
   return [
     ...(version !== null && isOlder(version.slice(1).map(Number), FIRST_WITH_LPOS)
@@ -37,12 +52,7 @@ export function warningsIn(info: string): string[] {
           `This server is compatible with Redis ${version.slice(1).join('.')}; fair locks need 6.0.6 or newer`,
         ]
       : []),
-    ...(policy === 'noeviction'
-      ? []
-      : [
-          `Redis evicts locks when its memory is full: maxmemory-policy is ${policy}; ` +
-            'set it to noeviction, or use a separate server',
-        ]),
+    ...(eviction === undefined ? [] : [eviction]),
     ...(other === undefined ? [] : [`This server is ${other}, on which locks are not tested`]),
   ];
 }

@@ -173,20 +173,15 @@ export class RedisLockModule
   }
 
   async onModuleInit(): Promise<void> {
-    try {
-      await this.family.openRedLock();
-    } catch (error) {
-      // An application that was never started is never closed.
-      await this.onApplicationShutdown();
-      throw error;
-    }
+    await this.orEnd(this.family.openRedLock());
   }
 
   /**
    * Opens when all modules are initialised: if one failed later, the connection would stay open.
    */
-  onApplicationBootstrap(): void {
+  async onApplicationBootstrap(): Promise<void> {
     this.family.open();
+    await this.orEnd(this.family.judge());
   }
 
   onModuleDestroy(): void {
@@ -201,6 +196,16 @@ export class RedisLockModule
 
   async onApplicationShutdown(): Promise<void> {
     await this.family.end();
+  }
+
+  /** An application that was never started is never closed. */
+  private async orEnd(starting: Promise<void>): Promise<void> {
+    try {
+      await starting;
+    } catch (error) {
+      await this.onApplicationShutdown();
+      throw error;
+    }
   }
 }
 

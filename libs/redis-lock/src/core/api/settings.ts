@@ -113,6 +113,13 @@ export interface LockSettings extends LockTuning {
    */
   readonly nesting: Nesting;
   /**
+   * Redis may evict a held lock if its `maxmemory-policy` is not `noeviction`, and `maxmemory` is
+   * set. With `refuse`, the start of the application, or each call of `openLocks`, then rejects with
+   * `LockConfigurationError`. Without the permission for `INFO` there is only a warning.
+   * @default 'warn'
+   */
+  readonly onEviction: 'warn' | 'refuse';
+  /**
    * Options by name, so that they can come from configuration. Calls, decorators and templates
    * select one with `profile`. A call is refused when its kind of lock does not have an option of
    * the profile.
@@ -144,6 +151,7 @@ export const DEFAULT_SETTINGS: LockSettings = Object.freeze({
   maxWaitersPerKey: 10_000,
   maxKeys: 100_000,
   nesting: 'join',
+  onEviction: 'warn',
   profiles: {},
   ...DEFAULT_TUNING,
 });
@@ -189,6 +197,7 @@ export function resolveSettings(given: Partial<LockSettings> = {}): LockSettings
   }
   const problem = nestingProblem(settings.nesting);
   if (problem !== undefined) throw new LockConfigurationError(problem);
+  checkChoice('onEviction', settings.onEviction, "'warn' or 'refuse'");
   checkChoice('wakeUp', settings.wakeUp, "'message' or 'poll'");
   checkChoice('interop', settings.interop, "'auto', 'redisson' or 'none'");
   checkChoice('publish', settings.publish, "'auto', 'plain', 'sharded' or 'both'");

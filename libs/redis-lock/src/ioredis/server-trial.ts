@@ -1,0 +1,54 @@
+import type { Cluster, Redis } from 'ioredis';
+
+import { LockConfigurationError } from '../core/api/errors.js';
+import { outOfScope } from '../core/time/clock.js';
+import { noConnectionError } from './reply-error.js';
+import { askServers, evictionIn, mayEvict } from './set-up-warnings.js';
+
+/** The time for INFO while calls wait for it. */
+const INFO_MS = 3_000;
+
+/** Refuses servers that may evict locks. It is over once the servers of a client have passed. */
+export class ServerTrial {
+  isOver = false;
+  #verdict: Promise<void> | undefined;
+
+  constructor(
+    private readonly client: Redis | Cluster,
+    private readonly warn: (message: string) => void,
+  ) {}
+
+  /**
+   * All calls of a moment share one verdict.
+   * @throws {LockBackendError} the connection broke
+   * @throws {LockConfigurationError} a server may evict locks
+   */
+  async pass(): Promise<void> {
+    this.#verdict ??= this.#judge().finally(() => {
+      this.#verdict = undefined;
+    });
+    await this.#verdict;
+  }
+
+  async #judge(): Promise<void> {
+    const infos = await within(INFO_MS, askServers(this.client));
+    const problem = infos?.filter(mayEvict).map(evictionIn).find(Boolean);
+    if (problem !== undefined) throw new LockConfigurationError(problem);
+    if (infos === undefined) {
+      if (this.client.status !== 'ready') throw noConnectionError(undefined);
+      this.warn("Without an answer to INFO, onEviction: 'refuse' has no effect");
+    }
+    this.isOver = true;
+  }
+}
+
+/** Undefined if it fails, or takes longer. */
+function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const give = () => {
+      resolve(undefined);
+    };
+    outOfScope(() => setTimeout(give, ms).unref());
+    promise.then(resolve, give);
+  });
+}
