@@ -73,6 +73,11 @@ class Jobs {
     return this.#failAtFirst('slot');
   }
 
+  @CronLock('retried', { per: 'day', profile: 'retried' })
+  async retriedByItsProfile(): Promise<string | undefined> {
+    return this.#failAtFirst('profile');
+  }
+
   @CronLock('retried', { atLeastMs: 60_000, holdAfter: 'success' })
   async retried(): Promise<string | undefined> {
     return this.#failAtFirst('time');
@@ -100,7 +105,11 @@ class Jobs {
   }
 }
 
-const profiles = { job: { waitTimeMs: 60_000, minHoldMs: 10_000, leaseTimeMs: 20_000 }, none: {} };
+const profiles = {
+  job: { waitTimeMs: 60_000, minHoldMs: 10_000, leaseTimeMs: 20_000 },
+  none: {},
+  retried: { holdAfter: 'success' as const },
+};
 
 const start = async () => {
   const parts = { imports: [ScheduleModule.forRoot()], providers: [Jobs] };
@@ -121,7 +130,7 @@ describe('@CronLock', () => {
     expect(runs.sort()).toEqual(['above', 'below', 'often']);
   });
 
-  it.each(['retried', 'retriedInItsSlot'] as const)(
+  it.each(['retried', 'retriedInItsSlot', 'retriedByItsProfile'] as const)(
     'runs again after a failure, and not after a success: %s',
     async (job) => {
       const [one, other] = [await start(), await start()];

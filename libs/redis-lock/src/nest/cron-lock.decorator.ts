@@ -22,8 +22,9 @@ export interface CronLockOptions extends Pick<
 > {
   /**
    * The name of an entry in the module's `profiles`, for times from the configuration. Its
-   * `minHoldMs` is `atLeastMs`, and its `leaseTimeMs` is `atMostMs`. Options of the job itself take
-   * precedence. A job never waits: it ignores the `waitTimeMs` of the profile.
+   * `minHoldMs` is `atLeastMs`, and its `leaseTimeMs` is `atMostMs`. Its `holdAfter` counts for the
+   * slot, too. Options of the job itself take precedence. A job never waits: it ignores the
+   * `waitTimeMs` of the profile.
    */
   readonly profile?: string | undefined;
   /**
@@ -88,7 +89,7 @@ export function CronLock(
     ...(atLeastMs !== undefined && { minHoldMs: atLeastMs }),
     ...(atMostMs !== undefined && { leaseTimeMs: atMostMs }),
   };
-  const slots = per === undefined ? undefined : slotsOf(name, lengthOf(per), others.holdAfter);
+  const slots = per === undefined ? undefined : slotsOf(name, lengthOf(per));
   const decorate = lockDecorator('@CronLock', name, plan, undefined, slots);
   const { profile, connection = DEFAULT_NAME } = others;
   if (profile === undefined) return decorate;
@@ -109,7 +110,7 @@ function lengthOf(per: keyof typeof SLOTS | number): number {
  * Kept for one slot more: meanwhile an instance whose clock is behind may call the job of this
  * slot.
  */
-function slotsOf(name: string, lengthMs: number, holdAfter: CronLockOptions['holdAfter']): Slots {
+function slotsOf(name: string, lengthMs: number): Slots {
   const at = (job: string, time: number) => {
     // A schedule has whole seconds, and a timer or an adjusted clock may be early.
     const firedAt = Math.round(time / 1_000) * 1_000;
@@ -120,7 +121,7 @@ function slotsOf(name: string, lengthMs: number, holdAfter: CronLockOptions['hol
   const shortest = name.replaceAll(/<[^>]*>/g, 'x');
   refuseArguments(whereOf(name), () => new KeySpace('').key(at(shortest, lengthMs)));
   const keepMs = Math.min(2 * lengthMs, LEASE.max);
-  return { keepMs, holdAfter, label: `${name}@<slot>`, at };
+  return { keepMs, label: `${name}@<slot>`, at };
 }
 
 const OPTIONS = [

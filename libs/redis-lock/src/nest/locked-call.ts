@@ -37,7 +37,6 @@ export interface LockedCall {
 export interface Slots {
   /** How long the lock of a slot stays held after the first call (ms), or the first success. */
   readonly keepMs: number;
-  readonly holdAfter: AcquireOptions['holdAfter'];
   readonly label: string;
   /** The name of the lock of the job's slot of this time, in ms since 1970. */
   readonly at: (job: string, time: number) => string;
@@ -64,7 +63,8 @@ async function underLock<T>(
     const lock = usable(services, plan.kind, names);
     const run = () => lock.using(begin, { ...plan.acquire, signal });
     if (plan.slots === undefined) return await run();
-    return await inSlot(services.locks, plan.slots, names as string, run);
+    const holdAfter = services.locks.holdAfterOf(plan.acquire);
+    return await inSlot(services.locks, { ...plan.slots, holdAfter }, names as string, run);
   } catch (error) {
     // An error of a lock inside the work is the work's own error.
     if (progress.hasBegun) throw error;
@@ -85,7 +85,7 @@ async function underLock<T>(
  */
 function inSlot<T>(
   locks: LockService,
-  slots: Slots,
+  slots: Slots & Pick<AcquireOptions, 'holdAfter'>,
   job: string,
   run: () => Promise<T>,
 ): Promise<Awaited<T>> {

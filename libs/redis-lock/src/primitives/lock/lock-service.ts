@@ -1,6 +1,6 @@
 import { describeValue, LockArgumentError } from '../../core/api/errors.js';
 import type { LockContext } from '../../core/lock-context.js';
-import type { Lock } from '../../core/api/lock.js';
+import type { AcquireOptions, Lock } from '../../core/api/lock.js';
 import { asLock, multiLock, type MultiLock } from '../multi-lock/multi-lock.js';
 import { NamedLocks } from '../../core/named-locks.js';
 import { ReentrantLockProtocol } from './lock-protocol.js';
@@ -30,6 +30,15 @@ export class LockService extends NamedLocks {
       asLock(lock, (name) => this.get(name)),
     );
     return multiLock(this.context, all);
+  }
+
+  /**
+   * The option `holdAfter` of a call, or of its profile.
+   * @internal
+   */
+  holdAfterOf({ profile, holdAfter }: AcquireOptions): AcquireOptions['holdAfter'] {
+    if (holdAfter !== undefined || profile === undefined) return holdAfter;
+    return this.context.settings.profiles[profile]?.holdAfter;
   }
 
   /**
