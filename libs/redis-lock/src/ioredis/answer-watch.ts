@@ -9,8 +9,8 @@ const BEAT_MS = 1_000;
 const SILENT_BEATS = 3;
 const PROBE_MS = 3_000;
 
-/** These commands, and those of modules, may wait in Redis for others. */
-const BLOCKING = /^(b[lrz]|wait)|\./i;
+/** These commands may wait in Redis for others, or for a thread of a module. */
+const BLOCKING = /^(b[lrz]|wait|(ft|graph|rg)\.)/i;
 
 /** As ioredis keeps it privately: the commands without an answer, in their order. */
 interface CommandQueue {
