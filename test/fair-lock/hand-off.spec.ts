@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairLockService, LockReplicationError } from 'nestjs-redis-lock';
-import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { expectOrder, PROMPT_MS, Section, stallProcess, warmUp, watch } from '../contract/suite.js';
 import { type LockClient, type LockClientOptions, useClients } from '../support/lock-client.js';
 import { pttlMeanwhile } from '../support/meanwhile.js';
@@ -283,7 +282,7 @@ describe('FairLockService hands a lock on', () => {
     it('that is whole in Redis, though the work blocks the event loop', async () => {
       const claimTimeMs = 500;
       const [ours, others] = [await opened(), await opened({ claimTimeMs })];
-      await redis.admin.script('LOAD', RENEW.lua);
+      await redis.admin.script('FLUSH');
       const first = await ours.locks.acquire('a');
       const next = await view.enqueue(others.locks, { leaseTimeMs: 20_000 });
       await view.everybodyListens();

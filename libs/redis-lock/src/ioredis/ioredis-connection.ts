@@ -162,7 +162,7 @@ export class IoredisConnection implements RedisConnection {
   }
 
   flush(): void {
-    this.#batches.flush();
+    this.#batches.flush(true);
   }
 
   listen(channel: string, listener: ChannelListener): () => void {

@@ -53,6 +53,8 @@ export class ScriptBatches {
   /** Whether they can travel together, in any number. */
   #isOneKind = false;
   #isPreparing = false;
+  /** The digests whose text was executed, and the number of breaks when it was sent. */
+  readonly #texts = new Map<string, number>();
   /** The forms for many calls, by the digest of the plain one. */
   readonly #forms = new Map<string, ScriptText>();
   /**
@@ -130,8 +132,12 @@ export class ScriptBatches {
     this.#order.wait(call);
   }
 
-  /** Sends the calls that wait for the end of this turn of the event loop. */
-  readonly flush = (): void => {
+  /**
+   * Sends the calls that wait for the end of this turn of the event loop.
+   * @param mustRun the next turn may come too late for a NOSCRIPT. So a script that the server may
+   * not know goes by its text.
+   */
+  readonly flush = (mustRun = false): void => {
     const calls = this.#due;
     if (calls === undefined || this.#isPreparing) return;
     try {
@@ -154,12 +160,19 @@ export class ScriptBatches {
     }
     if (calls.length > 1) {
       const batches = this.#isOneKind ? cut(calls) : this.#order.batchesOf(calls);
-      for (const batch of batches) this.#send(batch);
+      for (const batch of batches) {
+        this.#send(batch, !mustRun || batch.length > 1 || this.#isLoaded(batch[0]));
+      }
     } else {
       if (calls[0].script.inOrder) this.#order.lead(calls);
-      this.#send(calls);
+      this.#send(calls, !mustRun || this.#isLoaded(calls[0]));
     }
   };
+
+  /** Each node of a Cluster has its own scripts. */
+  #isLoaded({ sha1 }: Call): boolean {
+    return !this.#order.isCluster && this.#texts.get(sha1) === this.#breaks;
+  }
 
   /** Calls that are made meanwhile are sent, or fail, with those that wait already. */
   async #flushAfter(preparation: Promise<void>): Promise<void> {
@@ -196,6 +209,7 @@ export class ScriptBatches {
     this.watch?.sent();
     reply.then(
       (raw) => {
+        if (!isKnown) this.#texts.set(sha1, first.breaks);
         this.#onReply(batch, raw);
       },
       (error: unknown) => {

@@ -55,8 +55,9 @@ export interface RedisConnection {
   ): Promise<Reply<R>>;
 
   /**
-   * Sends at once what was run without replicas. Otherwise it is sent at the end of this turn of
-   * the event loop. A connection without this method sends each script at once.
+   * Sends at once what was run without replicas. Redis executes it even if the event loop stands
+   * still from now on. Otherwise it is sent at the end of this turn of the event loop. A connection
+   * without this method sends each script at once.
    */
   flush?(): void;
 
