@@ -43,13 +43,13 @@ describe('LockMonitor.inspect', () => {
     });
   });
 
-  it('asks by one script that changes nothing', async () => {
+  it('asks by one script, and by one for each process, and changes nothing', async () => {
     const { monitor, plain } = open().locks;
     await plain.acquire('a', LEASE);
     await monitor.inspect('a');
     const changes = await redis.changes();
     const sent = await redis.commandsDuring(() => monitor.inspect('a'));
-    expect(sent.evalsha).toBe(1);
+    expect(sent.evalsha).toBe(2);
     expect(await redis.changes()).toBe(changes);
   });
 

@@ -28,7 +28,7 @@ describe('LockMonitor', () => {
   const opened = async (settings: Parameters<typeof open>[0] = {}) => {
     const { locks, context } = open({ connection: proxy.current.url, ...settings });
     await eventually(() => locks.monitor.ping());
-    return { ...locks, context };
+    return { ...locks, context, idle: { ...IDLE, clients: [context.client] } };
   };
 
   const IDLE = {
@@ -37,8 +37,8 @@ describe('LockMonitor', () => {
   };
 
   it('counts what is held and who waits, and nothing of what is over', async () => {
-    const { locks, semaphores, monitor } = await opened();
-    expect(monitor.status()).toEqual(IDLE);
+    const { locks, semaphores, monitor, idle } = await opened();
+    expect(monitor.status()).toEqual(idle);
     const pool = semaphores.get('s');
     await pool.setPermits(3);
     const leases = [await locks.acquire('a'), await pool.acquire({ permits: 2 })];
@@ -54,12 +54,12 @@ describe('LockMonitor', () => {
     expect(monitor.status()).toMatchObject({ held: 3, waiting: 2 });
     for (const lease of leases) await lease.release();
     for (const other of waiting.slice(0, 2)) await (await other).release();
-    expect(monitor.status()).toEqual(IDLE);
+    expect(monitor.status()).toEqual(idle);
     await redis.admin.flushall();
   });
 
   it('counts who waits for a turn inside of a hold', async () => {
-    const { locks, monitor } = await opened();
+    const { locks, monitor, idle } = await opened();
     await locks.using('a', async () => {
       const first = await locks.acquire('a');
       const others = [locks.acquire('a'), locks.acquire('a', { waitTimeMs: 30 })];
@@ -69,7 +69,7 @@ describe('LockMonitor', () => {
       await first.release();
       await (await others[0])?.release();
     });
-    expect(monitor.status()).toEqual(IDLE);
+    expect(monitor.status()).toEqual(idle);
   });
 
   it('counts the holds that a suspension of the machine has put in doubt', async () => {
@@ -88,7 +88,9 @@ describe('LockMonitor', () => {
     const [ours, nodes] = [open({ name: 'cache' }), open()];
     const monitor = new LockMonitor(ours.context, [nodes.context]);
     const leases = [await ours.locks.locks.acquire('a'), await nodes.locks.locks.acquire('b')];
-    expect(monitor.status()).toMatchObject({ connection: 'cache', held: 2 });
+    const clients = [ours.context.client, nodes.context.client];
+    expect(monitor.status()).toMatchObject({ connection: 'cache', clients, held: 2 });
+    for (const [i, { owner }] of leases.entries()) expect(owner).toContain(`${clients[i]}-`);
     for (const lease of leases) await lease.release();
   });
 

@@ -14,6 +14,7 @@ import {
 } from 'nestjs-redis-lock/core';
 import { collectLockMetrics } from 'nestjs-redis-lock/prometheus';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { hostname } from 'node:os';
 import { Registry } from 'prom-client';
 import { of } from 'rxjs';
 import {
@@ -235,6 +236,7 @@ describe('the events of openLocks()', () => {
     }
     const of = { kind: 'lock', name: 'a', label: 'an a' };
     const told = [
+      { type: 'opened', host: hostname(), pid: process.pid },
       { ...of, type: 'acquired' },
       { ...of, type: 'released' },
     ];

@@ -96,7 +96,7 @@ describe('npm run demo', () => {
       const url = await demo.says(SERVING);
       const keys = await redis.admin.keys('*');
       // The shop has a queue, a reconciliation, and a latch that remembers its opening for 10 minutes.
-      const ofShop = /^nestjs_latch_request:|:bull:orders:|reconciliation/;
+      const ofShop = /^nestjs_(latch_request|client):|:bull:orders:|reconciliation/;
       const kept = keys.filter((key) => !ofShop.test(key));
       const counter = kept.map((key) => key.replace(/^seckill-demo:\w+:/, ''));
       expect(counter).toEqual(['miaosha:1']);

@@ -50,7 +50,7 @@ describe('a service that is told to end while it is busy', () => {
 
       // One waiter for each lock that was given back has got in; the others get an error.
       await eventually(async () => {
-        expect(await redis.admin.keys('*')).toHaveLength(LOAD.stubborn);
+        expect(await redis.keys()).toHaveLength(LOAD.stubborn);
       });
       expect(await sigterm(second)).toMatchObject({
         waiters: { done: LOAD.stubborn, LOCK_SHUTDOWN: LOAD.waiters - LOAD.stubborn },

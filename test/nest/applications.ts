@@ -59,7 +59,11 @@ export function useApplications(redis: RedisFixture): Applications {
     async start({ imports = [], ...metadata }, options = {}) {
       const locks = RedisLockModule.forRoot({ connection: redis.url, ...options });
       const module = { module: App, imports: [locks, ...imports], ...metadata };
-      return add(await NestFactory.create(module, SILENT));
+      const app = await add(await NestFactory.create(module, SILENT));
+      // A spec counts commands only after those of the start.
+      if (!('connection' in options))
+        await eventually(async () => (await redis.admin.keys('nestjs_client:*')).length > 0);
+      return app;
     },
   };
 }

@@ -10,6 +10,7 @@ import {
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { hostname } from 'node:os';
 import {
   FairLockService,
   FencingGuard,
@@ -69,23 +70,23 @@ describe('several connections', () => {
 
     @WithLock('job', { connection: 'cache' })
     async inCache(): Promise<string[]> {
-      return redis.admin.keys('*');
+      return redis.keys();
     }
 
     @WithLock('job', { kind: 'fair', connection: 'cache' })
     async fairInCache(): Promise<string[]> {
-      return redis.admin.keys('*');
+      return redis.keys();
     }
 
     @WithLock('job')
     async inDefault(): Promise<string[]> {
-      return redis.admin.keys('*');
+      return redis.keys();
     }
 
     @WithLock('job', { connection: 'cache' })
     @WithLock('job')
     async inBoth(): Promise<string[]> {
-      return (await redis.admin.keys('*')).sort();
+      return (await redis.keys()).sort();
     }
   }
 
@@ -176,7 +177,7 @@ describe('several connections', () => {
     await app.nest.close();
     expect(performance.now() - closedAt).toBeLessThan(5 * shutdownTimeoutMs);
     expect(leases.map(({ state }) => state)).toEqual(leases.map(() => 'lost'));
-    expect(await redis.admin.keys('*')).toEqual([]);
+    expect(await redis.keys()).toEqual([]);
   });
 
   it('say on the event channel which of them it is', async () => {
@@ -190,7 +191,11 @@ describe('several connections', () => {
       unsubscribe('nestjs-redis-lock:event', listen);
     }
     const of = { connection: 'cache', name: 'job', kind: 'lock', label: 'job' };
+    const client = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}$/) as unknown;
+    const opened = { type: 'opened', clients: [client], host: hostname(), pid: process.pid };
     expect(heard).toMatchObject([
+      { ...opened, connection: 'default' },
+      { ...opened, connection: 'cache' },
       { ...of, type: 'acquired' },
       { ...of, type: 'released' },
     ]);

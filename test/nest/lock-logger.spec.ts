@@ -1,14 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Logger, type LoggerService } from '@nestjs/common';
+import { Logger, Module, type LoggerService } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import {
+  getLockServiceToken,
   LeaseLostError,
+  LockMonitor,
   LockTimeoutError,
+  RedisLockModule,
   type LockEvent,
   type LockObserver,
 } from 'nestjs-redis-lock';
+import { hostname } from 'node:os';
 import { LockLogger } from '../../libs/redis-lock/src/nest/lock-logger.js';
 import { eventually, redisson, useRedis } from '../support/set-up.js';
-import { useApplications } from './applications.js';
+import { SILENT, useApplications } from './applications.js';
 
 const redis = useRedis();
 const apps = useApplications(redis);
@@ -25,6 +30,16 @@ const UNRENEWED = new LeaseLostError('x', 'expired', {
 
 /** Every event, with the level and the words that a person needs. */
 const EVENTS: [LockEvent, string, string][] = [
+  [
+    { type: 'opened', clients: ['d60b2ca2-d0a6'], host: 'shop-7', pid: 17 },
+    'log',
+    'Owners of this process begin with d60b2ca2-d0a6 (shop-7, pid 17)',
+  ],
+  [
+    { type: 'opened', clients: ['d60b2ca2-d0a6', 'f3627c0f-f376'], host: 'shop-7', pid: 17 },
+    'log',
+    'begin with d60b2ca2-d0a6 or f3627c0f-f376 (shop-7',
+  ],
   [
     { type: 'lost', ...LOCK, reason: 'gone', heldMs: 1, error: new LeaseLostError('x', 'gone') },
     'error',
@@ -68,6 +83,14 @@ const EVENTS: [LockEvent, string, string][] = [
     { type: 'force-released', ...LOCK, holders: [SECRET], remainingMs: 1_234 },
     'warn',
     'Lock "x" was taken away from its holder by forceRelease(), with 1234 ms left',
+  ],
+  [
+    {
+      ...{ type: 'force-released', ...LOCK, remainingMs: 1_234 },
+      holders: [{ ...SECRET, process: { host: 'shop-7', pid: 17 } }],
+    },
+    'warn',
+    'Lock "x" was taken away from its holder (shop-7, pid 17) by forceRelease(), with 1234 ms left',
   ],
   [
     {
@@ -201,8 +224,31 @@ describe('LockLogger', () => {
     expect(of('log')).toContainEqual(expect.stringMatching(/^Lock "slow": a caller still waits/));
     expect(of('warn')).toContainEqual(expect.stringMatching(/^Lock "a" may soon be lost/));
     expect(of('log')).toContainEqual(expect.stringMatching(/^Lock "a" acquired/));
-    expect(said.length).toBe(heard.length);
+    // The one of the start came before this logger.
+    expect(said.length).toBe(heard.length - 1);
     expect(JSON.stringify(said)).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/);
+  });
+
+  it('names the owners and the process of each connection, once', async () => {
+    const { url: connection } = redis;
+    @Module({
+      imports: [
+        RedisLockModule.forRoot({ connection }),
+        RedisLockModule.forRoot({ connection, name: 'cache', keyPrefix: 'cache:' }),
+      ],
+    })
+    class App {}
+    const app = await apps.add(await NestFactory.create(App, { ...SILENT, logger }));
+    const monitors = [undefined, 'cache'].map((name) =>
+      app.nest.get<LockMonitor>(getLockServiceToken(LockMonitor, name)),
+    );
+    const said = monitors.flatMap((monitor) => monitor.status().clients);
+    const at = `(${hostname()}, pid ${String(process.pid)})`;
+    const text = (client: string) => `Owners of this process begin with ${client} ${at}`;
+    const ours = lines.filter(([, , context]) => context === 'RedisLock');
+    expect(ours.sort()).toEqual(said.map((client) => ['log', text(client), 'RedisLock']).sort());
+    const { owner } = await app.locks.acquire('x');
+    expect(owner.startsWith(`${String(said[0])}-`)).toBe(true);
   });
 
   it('is silent about calls that go well, and about busy ones, by default', async () => {
@@ -216,7 +262,8 @@ describe('LockLogger', () => {
     await redisson.tryLock(redis.admin, 'busy');
     await expect(locks.acquire('busy', { waitTimeMs: 10 })).rejects.toThrow(LockTimeoutError);
     await eventually(() => heard.some(({ type }) => type === 'timed-out'));
-    expect(heard.map(({ type }) => type)).toEqual(['acquired', 'released', 'timed-out']);
+    const types = ['opened', 'acquired', 'released', 'timed-out'];
+    expect(heard.map(({ type }) => type)).toEqual(types);
     expect(lines).toEqual([]);
     await locks.get('busy').forceRelease();
     expect(lines).toEqual([['warn', expect.stringContaining('"busy"'), 'RedisLock']]);

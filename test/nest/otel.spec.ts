@@ -15,6 +15,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { LockConfigurationError, LockService, WithLock, type Lease } from 'nestjs-redis-lock';
 import { instrumentLocks, type LockInstrumentationOptions } from 'nestjs-redis-lock/otel';
+import { hostname } from 'node:os';
 import { inspect } from 'node:util';
 import { useApplications } from './applications.js';
 import { useRedis } from '../support/redis-server.js';
@@ -122,6 +123,23 @@ describe('instrumentLocks', () => {
     const acquired = { ...LABELS, outcome: 'acquired' };
     expect(one('acquire.duration')).toMatchObject([{ attributes: acquired, value: { count: 2 } }]);
     expect(one('hold.duration')).toMatchObject([{ attributes: LABELS, value: { count: 1 } }]);
+    await shutdown();
+  });
+
+  it('names the process of the owners', async () => {
+    const { measured, shutdown } = instrument();
+    const { locks } = await start();
+    const { owner } = await locks.acquire('a');
+    const info = (await measured()).filter(({ name }) => name === 'redis_lock.info');
+    expect(info).toMatchObject([
+      {
+        value: 1,
+        attributes: {
+          ...{ 'lock.connection': 'default', 'lock.client': owner.slice(0, 13) },
+          ...{ 'host.name': hostname(), 'process.pid': String(process.pid) },
+        },
+      },
+    ]);
     await shutdown();
   });
 

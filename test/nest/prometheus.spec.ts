@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { LockConfigurationError, LockService, WithLock, type Lease } from 'nestjs-redis-lock';
 import { collectLockMetrics } from 'nestjs-redis-lock/prometheus';
+import { hostname } from 'node:os';
 import { Registry, register as globalRegister } from 'prom-client';
 import { publish, publishTroubles } from './events.js';
 import { useRedis } from '../support/redis-server.js';
@@ -85,7 +86,17 @@ describe('collectLockMetrics', () => {
     expect(text).toContain(
       'redis_lock_hold_seconds_count{connection="default",kind="lock",lock="product_<0>"} 1',
     );
-    expect(text).not.toMatch(/product_[78]|[0-9a-f]{8}-[0-9a-f]{4}|"text"/);
+    expect(text).not.toMatch(/product_[78]|[0-9a-f]{8}-[0-9a-f]{4}-|"text"/);
+  });
+
+  it('names the process of the owners', async () => {
+    const register = collect();
+    const { locks } = await start();
+    const { owner } = await locks.acquire('a');
+    const here = `${hostname()} ${String(process.pid)}`;
+    expect(await valuesOf(register, 'info')).toEqual({
+      [`default ${owner.slice(0, 13)} ${here}`]: 1,
+    });
   });
 
   it('counts what goes wrong', async () => {

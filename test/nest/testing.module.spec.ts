@@ -39,6 +39,7 @@ import {
   type RedisLockTestingModuleOptions,
 } from 'nestjs-redis-lock/testing';
 import { RedisThrottlerModule, RedisThrottlerStorage } from 'nestjs-redis-lock/throttler';
+import { hostname } from 'node:os';
 import { watch } from '../contract/suite.js';
 
 /** No server listens here. */
@@ -218,6 +219,15 @@ describe('RedisLockTestingModule', () => {
     expect(await hit(3_000)).toEqual([false, 1, 0]);
   });
 
+  it('has the record of the process for longer than a day', async () => {
+    const { app, locks, testing } = await start();
+    await testing.clock.advance(30 * 3_600_000);
+    await locks.using('a', async () => {
+      const { holders } = await app.get(LockMonitor).inspect('a');
+      expect(holders).toMatchObject([{ process: { host: hostname(), pid: process.pid } }]);
+    });
+  });
+
   it('takes the options of RedisLockModule, and checks them as that does', async () => {
     const events: LockEvent[] = [];
     const observer = { observe: (event: LockEvent) => events.push(event) };
@@ -227,7 +237,7 @@ describe('RedisLockTestingModule', () => {
     const refused = expect(locks.acquire('a')).rejects.toMatchObject({ waitedMs: 50 });
     await testing.clock.advance(50);
     await refused;
-    expect(events.map(({ type }) => type)).toEqual(['timed-out']);
+    expect(events.map(({ type }) => type)).toEqual(['opened', 'timed-out']);
     for (const wrong of [{ watchdogLeaseMs: 1 }, { leaseTime: 1 }, { clock: 'wall' }]) {
       await expect(start(wrong as never)).rejects.toThrow(LockConfigurationError);
     }

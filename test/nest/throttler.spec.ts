@@ -15,7 +15,7 @@ const open = useLocks(redis, (context) => new RedisThrottlerStorage(context, 're
 
 afterEach(() => redis.admin.flushall());
 
-const keys = () => redis.admin.keys('*');
+const keys = () => redis.keys();
 
 const NEVER = { isBlocked: true, totalHits: NaN, timeToExpire: NaN, timeToBlockExpire: NaN };
 
@@ -30,7 +30,9 @@ async function pass(ms: number): Promise<void> {
     }
     await redis.admin.pexpire(key, Math.max(1, (await redis.admin.pttl(key)) - ms));
   }
-  await eventually(async () => (await redis.admin.dbsize()) === (await keys()).length);
+  await eventually(
+    async () => (await redis.admin.dbsize()) === (await redis.admin.keys('*')).length,
+  );
 }
 
 describe('RedisThrottlerStorage in two instances', () => {

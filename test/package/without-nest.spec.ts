@@ -44,7 +44,7 @@ describe('without-nest', () => {
 
   it('takes locks, hears of them, and ends by itself', async () => {
     const { stdout, stderr } = await consumer.npm('start', '--silent');
-    const events = ['acquired', 'acquired', 'released', 'released'];
+    const events = ['opened', 'acquired', 'acquired', 'released', 'released'];
     expect([JSON.parse(stdout), stderr]).toEqual([{ lease: 'held', events }, '']);
     expect([await redis.admin.keys('*'), await redis.clients()]).toEqual([[], []]);
   });

@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { LockBackendError, LockError, LockService } from 'nestjs-redis-lock';
+import { LockBackendError, LockError, LockMonitor, LockService } from 'nestjs-redis-lock';
+import { openLocks } from 'nestjs-redis-lock/core';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import {
   CLUSTER,
@@ -29,6 +30,8 @@ const OTHERS = [
   'type',
   'zunionstore',
 ];
+/** The records of processes. */
+const RECORDS = `~nestjs_client:{${PREFIX}*`;
 /** Nothing is decided by these: what comes of it without one has a table of its own. */
 const OF_CONNECTIONS = new Set(CONNECTION.map((command) => `+${command}`));
 
@@ -89,7 +92,8 @@ describe('the rights of a user, as the docs have them', () => {
   const isSilent = async () => ((await redis.admin.pubsub('CHANNELS')) as string[]).length === 0;
 
   it('are those that the library knows', () => {
-    const all = Object.keys(PERMISSIONS) as PermissionsOf[];
+    const known = Object.keys(PERMISSIONS) as PermissionsOf[];
+    const all = known.filter((of) => of !== 'LockMonitor');
     expect([...RULES.keys()]).toEqual([...all, 'all of them']);
     for (const of of all) expect(RULES.get(of)).toEqual(aclRules([of], PREFIX));
     expect(RULES.get('all of them')).toEqual(aclRules(all, PREFIX));
@@ -132,7 +136,8 @@ describe('the rights of a user, as the docs have them', () => {
 
   it.each(SERVICES)('are all needed for %s: without one, nothing is half done', async (service) => {
     const rules = RULES.get(service) ?? [];
-    const special = rules.filter((rule) => !OF_CONNECTIONS.has(rule));
+    // The record of the process has a spec of its own.
+    const special = rules.filter((rule) => !OF_CONNECTIONS.has(rule) && rule !== RECORDS);
     const trials = special.map(async (missing, i) => {
       const user = `without-${String(i)}`;
       const others = rules.filter((rule) => rule !== missing);
@@ -226,6 +231,31 @@ describe('the rights of a user, as the docs have them', () => {
       const objects = (await refusals()).map(([, object]) => object);
       expect(objects.every((object) => !isAllowed && object === 'wait')).toBe(true);
       expect(objects.length > 0).toBe(!isAllowed);
+    }
+  });
+
+  it('are enough for the record of the process, and locks work without its key', async () => {
+    for (const isAllowed of [true, false]) {
+      await redis.admin.acl('LOG', 'RESET');
+      const rules = RULES.get('LockService') ?? [];
+      expect(rules).toContain(RECORDS);
+      await allow('locks', isAllowed ? rules : rules.filter((rule) => rule !== RECORDS));
+      const connection = redis.url.replace('//', `//locks:${password}@`);
+      await using family = openLocks({ connection, keyPrefix: PREFIX });
+      await using lease = await family.lock.acquire('a');
+      const key = `nestjs_client:{${PREFIX}${String(family.monitor.status().clients[0])}}`;
+      await eventually(async () => {
+        const objects = new Set((await refusals()).map(([, object]) => object));
+        expect([...objects]).toEqual(isAllowed ? [] : [key]);
+        expect(await redis.admin.exists(key)).toBe(isAllowed ? 1 : 0);
+      });
+      const { owner } = lease;
+      const by = new LockMonitor(open({ keyPrefix: PREFIX }).context);
+      const holder = { owner, ...(isAllowed && { process: { pid: process.pid } }) };
+      expect((await by.inspect('a')).holders).toMatchObject([holder]);
+      expect(JSON.stringify(await by.inspect('a')).includes('"process"')).toBe(isAllowed);
+      await lease.release();
+      await family.close();
     }
   });
 

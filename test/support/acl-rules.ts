@@ -11,7 +11,8 @@ import type { Footprint } from '../../libs/redis-lock/src/core/redis/key-names.j
  * and by names without a tag of their own.
  */
 export function aclRules(of: readonly PermissionsOf[], keyPrefix: string): string[] {
-  const all: readonly Footprint[] = of.map((one) => PERMISSIONS[one]);
+  // Each service records its process.
+  const all: readonly Footprint[] = [...of, 'LockMonitor' as const].map((one) => PERMISSIONS[one]);
   const prefix = globbed(keyPrefix);
   const commands = [...CONNECTION, ...all.flatMap((one) => one.commands)];
   const keys = all.flatMap((one) => one.keys).map((key) => `~${key}{${prefix}*`);

@@ -103,10 +103,10 @@ export const ENDLESS = /^redisson_lock_token:/;
 
 /**
  * Redis keeps some of these keys to compare a repeated request, a later grant or a later write with.
- * Other keys record waiters that died, or count requests. Each key ends by itself.
+ * Other keys record processes and waiters that died, or count requests. Each key ends by itself.
  */
 const LASTS =
-  /^(nestjs_fence|nestjs_\w+_request|nestjs_fair_waiting|nestjs_throttle|nestjs_rwlock_patience|nestjs_(lock|rwlock)_opened):/;
+  /^(nestjs_client|nestjs_fence|nestjs_\w+_request|nestjs_fair_waiting|nestjs_throttle|nestjs_rwlock_patience|nestjs_(lock|rwlock)_opened):/;
 
 /** Keys of other clients, such as a Java service, may stay. */
 export async function expectNothingLeft(redis: RedisFixture): Promise<void> {

@@ -111,6 +111,12 @@ export class RedisFixture {
     return this.commandStats();
   }
 
+  /** All keys, without the records of the processes that are connected. */
+  async keys(): Promise<string[]> {
+    const keys = await this.admin.keys('*');
+    return keys.filter((key) => !key.startsWith('nestjs_client:'));
+  }
+
   /** The changes by commands and scripts since Redis has started; a change to the same value counts. */
   async changes(): Promise<number> {
     const info = await this.admin.info('persistence');

@@ -27,7 +27,13 @@ export type {
 } from './core/api/lock.js';
 export type { MultiLease } from './primitives/multi-lock/multi-lease.js';
 export type { MultiLock } from './primitives/multi-lock/multi-lock.js';
-export type { LockEvent, LockKind, LockObserver, LockSubject } from './core/api/observer.js';
+export type {
+  LockEvent,
+  LockKind,
+  LockObserver,
+  LockProcess,
+  LockSubject,
+} from './core/api/observer.js';
 export type { LockSettings, LockTuning } from './core/api/settings.js';
 export { CurrentLock } from './core/holding/scope.js';
 

@@ -1,7 +1,7 @@
 import type { LockInspection } from '../primitives/monitor/inspection.js';
 import { rounded } from './clocks.js';
 import type { Terminal } from './io.js';
-import { plain, problemLine } from './report.js';
+import { named, plain, problemLine } from './report.js';
 import type { Problem } from './watch.js';
 
 /** The content of a frame of `top`. */
@@ -14,7 +14,8 @@ export interface Shown {
   readonly problems: readonly ({ readonly name: string } & Problem)[];
 }
 
-const HEADS = ['NAME', 'KIND', 'HOLDER', 'HOLDS', 'ENDS IN', 'WAITING'] as const;
+/** A narrow screen cuts the end off. */
+const HEADS = ['NAME', 'KIND', 'HOLDS', 'ENDS IN', 'WAITING', 'HOLDER'] as const;
 /** The lines without a lock: two of headings, and one for the rest. */
 const OTHER_LINES = 3;
 
@@ -94,9 +95,9 @@ function rowOf(look: Shown['looks'][number], hasNode: boolean): string[] {
   return [
     hasNode ? `${name} on ${node}` : name,
     kinds.length === 0 ? 'free' : kinds.join(','),
-    isSemaphore ? inUse : first === undefined ? '-' : first.owner + more,
     isSemaphore || first === undefined ? '-' : String(first.holdCount),
     remainingMs === Infinity ? 'never' : remainingMs === 0 ? '-' : rounded(remainingMs),
     String(waitingIn(look)),
+    isSemaphore ? inUse : first === undefined ? '-' : named(first.owner, first.process) + more,
   ];
 }

@@ -1,3 +1,4 @@
+import { CLIENT_FOOTPRINT } from '../core/client-record.js';
 import { suffixedKey, type Footprint } from '../core/redis/key-names.js';
 import { LATCH_FOOTPRINT } from '../primitives/count-down-latch/footprint.js';
 import { COUNTING_SEMAPHORE_FOOTPRINT } from '../primitives/counting-semaphore/footprint.js';
@@ -31,6 +32,7 @@ export const PERMISSIONS = {
   LatchService: LATCH_FOOTPRINT,
   RedLockService: RED_LOCK_FOOTPRINT,
   FencingGuard: FENCING_GUARD_FOOTPRINT,
+  LockMonitor: CLIENT_FOOTPRINT,
   minReplicas: { commands: ['set', 'wait'], keys: ['nestjs_replicated:'], channels: [] },
 } as const satisfies Record<string, Footprint>;
 

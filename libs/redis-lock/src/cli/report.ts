@@ -1,3 +1,4 @@
+import type { LockProcess } from '../core/api/observer.js';
 import { UNSAFE_CHARACTERS } from '../core/api/shapes.js';
 import type { LockInspection } from '../primitives/monitor/inspection.js';
 import { rounded } from './clocks.js';
@@ -75,24 +76,30 @@ function permitsLine({
   return `  permits  ${String(available)} free, ${String(acquired)} in use, ${String(capacity)} in total`;
 }
 
-function holderLine({ kind, owner, holdCount, remainingMs }: Holder): string {
+/** An owner or a client, with its process if that is known. */
+export function named(who: string, process: LockProcess | undefined): string {
+  return process === undefined ? who : `${who} (${process.host}, pid ${String(process.pid)})`;
+}
+
+function holderLine({ kind, owner, holdCount, remainingMs, process }: Holder): string {
+  const who = named(owner, process);
   const left = remainingMs === 0 ? 'expired' : endsIn(remainingMs);
-  if (kind === 'semaphore') return `           ${owner}, ${left}`;
+  if (kind === 'semaphore') return `           ${who}, ${left}`;
   const as = kind === 'read' || kind === 'write' ? `, to ${kind}` : '';
   const times = holdCount === 1 ? 'once' : `${String(holdCount)} times`;
   const how = holdCount === 0 ? 'handed over, not entered yet' : times;
-  return `  holder   ${owner}${as}, ${how}, ${left}`;
+  return `  holder   ${who}${as}, ${how}, ${left}`;
 }
 
 function queueLines({ kind, each, length, waiters }: Queue): string[] {
-  const shown = waiters.map(({ who, waitedMs, forgottenInMs, permits }, i) => {
+  const shown = waiters.map(({ who, waitedMs, forgottenInMs, permits, process }, i) => {
     const wanted = permits === undefined ? '' : ` for ${String(permits)} permits`;
     const waited = waitedMs === undefined ? '' : `, for ${rounded(waitedMs)}`;
     const until =
       forgottenInMs === undefined
         ? ''
         : `, entry expires in ${rounded(forgottenInMs)} unless renewed`;
-    return `           ${String(i + 1)}. ${who}${wanted}${waited}${until}`;
+    return `           ${String(i + 1)}. ${named(who, process)}${wanted}${waited}${until}`;
   });
   const one = each === 'process' ? 'process' : 'caller';
   const many = each === 'process' ? 'processes' : 'callers';
@@ -118,10 +125,10 @@ export function takenLine({
   remainingMs,
 }: {
   readonly node: string;
-  readonly holders: readonly { readonly owner: string }[];
+  readonly holders: readonly { readonly owner: string; readonly process?: LockProcess }[];
   readonly remainingMs: number;
 }): string {
-  const owners = holders.map(({ owner }) => owner).join(', ');
+  const owners = holders.map(({ owner, process }) => named(owner, process)).join(', ');
   const left = remainingMs === Infinity ? endsIn(remainingMs) : `${rounded(remainingMs)} left`;
   return `${plain(`Taken away on ${node} from ${owners}: ${left}`)}\n`;
 }

@@ -6,6 +6,7 @@ import { ANSWER_MS } from './redis/connection.js';
 import { answerWithin } from './redis/retry.js';
 import type { LockContext } from './lock-context.js';
 import type { ForceReleaseOptions } from './api/lock.js';
+import { processesOf } from './client-record.js';
 
 export const FORCE_OPTIONS = ['reason', 'owners'] as const;
 
@@ -51,7 +52,10 @@ export async function forceRelease(
     const { observer } = context.settings;
     const { kind } = protocol;
     const why = reason === undefined ? {} : { reason };
-    tell(observer, { type: 'force-released', name, kind, holders: lost, remainingMs, ...why });
+    const owners = lost.map(({ owner }) => owner);
+    const processOf = await processesOf(context, owners);
+    const taken = lost.map((holder) => ({ ...holder, ...processOf(holder.owner) }));
+    tell(observer, { type: 'force-released', name, kind, holders: taken, remainingMs, ...why });
   }
   const failed = outcomes.find((outcome) => outcome.status === 'rejected');
   if (failed !== undefined) throw failed.reason;

@@ -9,6 +9,10 @@ import { systemClock, type Clock } from './time/clock.js';
 import { TimerHeap } from './time/timer-heap.js';
 
 const NONCE_BYTES = 8;
+/** The length of `client`. */
+const CLIENT = 'xxxxxxxx-xxxx'.length;
+/** The random bytes of a permit's id. */
+const PERMIT_BYTES = 10;
 
 /** Shared by everything on one connection: its identity in Redis, its settings, its clocks. */
 export class Session {
@@ -19,6 +23,9 @@ export class Session {
   readonly background: Background;
   /** Identifies this client among all that share a Redis. */
   readonly id = randomUUID();
+  /** The beginning of `id`, which operators may see: no owner can be guessed from it. */
+  readonly client = this.id.slice(0, CLIENT);
+  private readonly permitMark = this.client.replace('-', '');
   private lastOwner = 0;
   private readonly mark = randomBytes(NONCE_BYTES).toString('hex');
   /** Random bytes for nonces, made in bulk. */
@@ -62,10 +69,14 @@ export class Session {
     return nonce.startsWith(this.mark);
   }
 
-  /** Unique names: 16 random bytes each, as hexadecimal digits. */
+  /** Unique names of 32 hexadecimal digits: the 12 of the client, and 10 random bytes. */
   newIds(count: number): string[] {
-    const digits = randomBytes(16 * count).toString('hex');
-    return digits.match(/.{32}/g) ?? [];
+    const digits = randomBytes(PERMIT_BYTES * count).toString('hex');
+    const ids: string[] = [];
+    for (let from = 0; from < digits.length; from += 2 * PERMIT_BYTES) {
+      ids.push(this.permitMark + digits.slice(from, from + 2 * PERMIT_BYTES));
+    }
+    return ids;
   }
 }
 

@@ -1,6 +1,7 @@
 import { LockConfigurationError } from '../core/api/errors.js';
-import type { LockObserver } from '../core/api/observer.js';
+import { tell, type LockObserver } from '../core/api/observer.js';
 import { resolveSettings, type LockSettings } from '../core/api/settings.js';
+import { ClientRecord, HERE } from '../core/client-record.js';
 import type { LockContext } from '../core/lock-context.js';
 import { answerWithin } from '../core/redis/retry.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
@@ -53,6 +54,7 @@ export class LockFamily implements AsyncDisposable {
   readonly context: LockContext;
   readonly #connection: BackendConnection;
   readonly #redLocks: RedLocks | undefined;
+  readonly #records: readonly ClientRecord[];
   #closed: Promise<void> | undefined;
 
   /**
@@ -73,6 +75,8 @@ export class LockFamily implements AsyncDisposable {
     this.#connection = backend.connect(target, observer, publish, onEviction);
     this.context = backend.context(this.#connection, settings);
     this.#redLocks = this.#redLocksOf(options, settings, backend);
+    const records = this.#redLocks?.records() ?? [];
+    this.#records = [new ClientRecord(this.context, this.#connection), ...records];
     this.lock = new LockService(this.context);
     this.fair = new FairLockService(this.context);
     this.readWrite = new ReadWriteLockService(this.context);
@@ -89,6 +93,9 @@ export class LockFamily implements AsyncDisposable {
    */
   open(): void {
     this.#connection.open();
+    for (const record of this.#records) record.keep();
+    const clients = this.#contexts.map(({ client }) => client);
+    tell(this.context.settings.observer, { type: 'opened', clients, ...HERE });
   }
 
   /**
@@ -130,6 +137,7 @@ export class LockFamily implements AsyncDisposable {
    * @internal
    */
   async end(): Promise<void> {
+    await Promise.all(this.#records.map((record) => record.end()));
     await Promise.all(this.#contexts.map((context) => context.close()));
   }
 

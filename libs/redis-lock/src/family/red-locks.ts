@@ -1,4 +1,5 @@
 import { LockConfigurationError } from '../core/api/errors.js';
+import { ClientRecord } from '../core/client-record.js';
 import type { LockContext } from '../core/lock-context.js';
 import { tell, type LockObserver } from '../core/api/observer.js';
 import { resolveSettings, type LockSettings } from '../core/api/settings.js';
@@ -42,6 +43,11 @@ export class RedLocks {
       for (const connection of connections) void connection.close();
       throw error;
     }
+  }
+
+  /** One on each node. */
+  records(): ClientRecord[] {
+    return this.#nodes.map((node) => new ClientRecord(this.context, node));
   }
 
   /** @throws {LockConfigurationError} a node is no master of its own, or two are one server */

@@ -1,12 +1,19 @@
 import { Logger } from '@nestjs/common';
 
 import { quoteName, UNSET_PERMITS, type LeaseLostError } from '../core/api/errors.js';
-import { tell, type LockEvent, type LockKind, type LockObserver } from '../core/api/observer.js';
+import {
+  tell,
+  type LockEvent,
+  type LockKind,
+  type LockObserver,
+  type LockProcess,
+} from '../core/api/observer.js';
 
 type Level = 'error' | 'warn' | 'log';
 
 /** The log levels of the events that matter to operators. */
 const LEVELS: Partial<Record<LockEvent['type'], Level>> = {
+  opened: 'log',
   lost: 'error',
   suspect: 'warn',
   recovered: 'log',
@@ -52,6 +59,7 @@ export class LockLogger implements LockObserver {
 
 function textOf(event: LockEvent): string {
   const lock = 'name' in event ? `${nounOf(event.kind)} ${quoteName(event.name)}` : '';
+  if (event.type === 'opened') return ownersIn(event);
   switch (event.type) {
     case 'acquired':
       return `${lock} acquired after ${ms(event.waitedMs)}, hold count ${String(event.holdCount)}`;
@@ -112,9 +120,19 @@ function takenFrom({
   remainingMs,
   reason,
 }: Extract<LockEvent, { type: 'force-released' }>): string {
-  const who = holders.length === 1 ? 'its holder' : `its ${String(holders.length)} holders`;
+  const [process] = holders.flatMap((holder) => holder.process ?? []);
+  const one = process === undefined ? 'its holder' : `its holder ${at(process)}`;
+  const who = holders.length === 1 ? one : `its ${String(holders.length)} holders`;
   const left = remainingMs === Infinity ? 'with no expiry' : `with ${ms(remainingMs)} left`;
   return `${who} by forceRelease(), ${left}${reason === undefined ? '' : `: ${quoteName(reason)}`}`;
+}
+
+function ownersIn(event: Extract<LockEvent, { type: 'opened' }>): string {
+  return `Owners of this process begin with ${event.clients.join(' or ')} ${at(event)}`;
+}
+
+function at({ host, pid }: LockProcess): string {
+  return `(${host}, pid ${String(pid)})`;
 }
 
 function leases(count: number): string {

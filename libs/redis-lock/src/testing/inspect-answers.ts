@@ -1,11 +1,19 @@
 import { INSPECT_NAME, type Line } from '../primitives/monitor/inspect.scripts.js';
+import { READ_CLIENT, WRITE_CLIENT } from '../core/client-record.js';
 import { answer, type Answer, type Call } from './answers.js';
 import { FairQueue } from './fair-lock-answers.js';
-import { Count, type InProcessServer } from './in-process-server.js';
+import { Count, Value, type InProcessServer } from './in-process-server.js';
 import { HeldLock } from './lock-answers.js';
 import { Mark, PermitLeases } from './permit-answers.js';
 import { ReadWriteHold, readersOf } from './read-write-answers.js';
 import { Waiting } from './waiting-turns.js';
+
+/** The record of a client. */
+class ClientText extends Value {
+  constructor(readonly text: string) {
+    super();
+  }
+}
 
 type Looking = Call<
   'lock' | 'leases' | 'token' | 'fairQueue' | 'turn' | 'writers' | 'readers' | 'mark',
@@ -88,5 +96,12 @@ export const INSPECT_ANSWERS: readonly Answer[] = [
     const token = call.server.find(call.token, Count);
     const tokens = token === undefined ? [] : [line('token', String(token.count))];
     return [...valueLines(call), ...permitLines(call), ...waiterLines(call), ...tokens];
+  }),
+  answer(WRITE_CLIENT, undefined, ({ server, record, process, numbers }) => {
+    server.put(record, new ClientText(process), numbers.ttlMs);
+    return 1 as const;
+  }),
+  answer(READ_CLIENT, undefined, ({ server, record }) => {
+    return server.find(record, ClientText)?.text ?? '';
   }),
 ];

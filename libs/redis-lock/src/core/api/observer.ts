@@ -13,11 +13,23 @@ export interface LockSubject {
   readonly label?: string | undefined;
 }
 
+/** A process of a client. */
+export interface LockProcess {
+  /** The name of its machine, container or pod. */
+  readonly host: string;
+  readonly pid: number;
+}
+
 /**
  * The events of locks, for logs and metrics. Only `force-released` carries owner ids: an audit
  * needs to know the former holder.
  */
 export type LockEvent =
+  /**
+   * The locks of a connection can be used from now on. `clients`: the owners of this process begin
+   * with such a text. Red locks have their own.
+   */
+  | ({ readonly type: 'opened'; readonly clients: readonly string[] } & LockProcess)
   | (LockSubject & {
       readonly type: 'acquired';
       readonly waitedMs: number;
@@ -73,7 +85,12 @@ export type LockEvent =
    */
   | (LockSubject & {
       readonly type: 'force-released';
-      readonly holders: readonly { readonly owner: string; readonly holdCount: number }[];
+      readonly holders: readonly {
+        readonly owner: string;
+        readonly holdCount: number;
+        /** Absent if Redis does not know it. */
+        readonly process?: LockProcess;
+      }[];
       readonly remainingMs: number;
       readonly reason?: string;
     })

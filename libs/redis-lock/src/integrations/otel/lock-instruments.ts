@@ -53,6 +53,7 @@ function attributesOf(labels: Readonly<Record<string, string>>): Record<string, 
 
 const ATTRIBUTES: Partial<Record<string, string>> = {
   ...{ connection: 'lock.connection', kind: 'lock.type', lock: 'lock.name' },
+  ...{ client: 'lock.client', host: 'host.name', pid: 'process.pid' },
 };
 
 /** The instruments, and the spans, of all locks in one process. */
@@ -61,6 +62,7 @@ export class LockInstruments implements LockListener<Span> {
   readonly #holds: Histogram;
   readonly #waiting: UpDownCounter;
   readonly #held: UpDownCounter;
+  readonly #info: UpDownCounter;
   readonly #counters = new Map<EventType, Counter>();
 
   constructor(
@@ -76,6 +78,7 @@ export class LockInstruments implements LockListener<Span> {
     this.#holds = seconds('hold', 'How long locks were held');
     this.#waiting = upDown('waiting', '{call}', 'Calls that still wait');
     this.#held = upDown('held', '{lock}', 'Locks that are held');
+    this.#info = upDown('info', '{client}', 'The process whose owners begin with the client');
     for (const [type, [name, unit, description]] of Object.entries(COUNTED)) {
       const counter = meter.createCounter(`redis_lock.${name}`, { unit, description });
       this.#counters.set(type as EventType, counter);
@@ -110,6 +113,12 @@ export class LockInstruments implements LockListener<Span> {
   happened(event: LockEventMessage): void {
     const [count, labels] = countOf(event);
     this.#counters.get(event.type)?.add(count, attributesOf(labels));
+    if (event.type === 'opened') {
+      const { connection, host, pid } = event;
+      for (const client of event.clients) {
+        this.#info.add(1, attributesOf({ connection, client, host, pid: String(pid) }));
+      }
+    }
     if ('heldMs' in event) this.#holds.record(event.heldMs / 1_000, attributesOf(labelsOf(event)));
   }
 }

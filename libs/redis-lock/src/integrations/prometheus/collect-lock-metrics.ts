@@ -49,6 +49,7 @@ class LockMetrics implements LockListener<undefined> {
   readonly #waiting: Gauge;
   readonly #held: Gauge;
   readonly #up: Gauge;
+  readonly #info: Gauge;
   readonly #counters = new Map<EventType, Counter>();
 
   constructor(private readonly register: Registry) {
@@ -68,6 +69,8 @@ class LockMetrics implements LockListener<undefined> {
     this.#up = new Gauge(
       about('connection_up', CONNECTION, 'Whether Redis was last seen available'),
     );
+    const info = [...CONNECTION, 'client', 'host', 'pid'];
+    this.#info = new Gauge(about('info', info, 'The process whose owners begin with the client'));
     for (const [type, [name, labels, help]] of Object.entries(COUNTED)) {
       this.#counters.set(type as EventType, new Counter(about(name, labels, help)));
     }
@@ -95,6 +98,10 @@ class LockMetrics implements LockListener<undefined> {
     const [count, labels] = countOf(event);
     this.#counters.get(event.type)?.inc(labels, count);
     if ('heldMs' in event) this.#holds.observe(labelsOf(event), event.heldMs / 1_000);
+    if (event.type === 'opened') {
+      const { connection, clients, host, pid } = event;
+      for (const client of clients) this.#info.set({ connection, client, host, pid }, 1);
+    }
     const isUp = SIGNS[event.type];
     if (isUp !== undefined) this.#up.set({ connection: event.connection }, isUp);
   }

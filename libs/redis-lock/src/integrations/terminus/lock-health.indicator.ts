@@ -21,8 +21,8 @@ export interface LockHealthOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** The health of a connection. */
-export interface LockHealth extends Partial<LockStatus> {
+/** The health of a connection. Many read it, so it names no client. */
+export interface LockHealth extends Partial<Omit<LockStatus, 'clients'>> {
   /** How long Redis took to answer, in milliseconds. */
   readonly pingMs?: number;
   /** The reason why it is down. */
@@ -56,13 +56,13 @@ export class LockHealthIndicator {
       const { connection, timeoutMs } = options;
       monitor = this.#monitorOf(connection);
       const pingMs = Math.ceil(await monitor.ping(timeoutMs));
-      const status = monitor.status();
+      const status = statusOf(monitor);
       if (status.suspect === 0) return check.up({ pingMs, ...status });
       return check.down({ message: unconfirmed(status), pingMs, ...status });
     } catch (error) {
       // Only the messages of this library are known to contain no secret.
       const message = error instanceof LockError ? error.message : 'The check itself failed';
-      return check.down({ message, ...monitor?.status() });
+      return check.down({ message, ...(monitor && statusOf(monitor)) });
     }
   }
 
@@ -87,7 +87,12 @@ function refuseOptions(options: unknown): void {
   refuseUnknown(options, ['connection', 'timeoutMs'], from);
 }
 
-function unconfirmed({ suspect, held }: LockStatus): string {
+function statusOf(monitor: LockMonitor): Omit<LockStatus, 'clients'> {
+  const { connection, isUp, isHearing, held, suspect, waiting } = monitor.status();
+  return { connection, isUp, isHearing, held, suspect, waiting };
+}
+
+function unconfirmed({ suspect, held }: Pick<LockStatus, 'suspect' | 'held'>): string {
   return (
     `Redis has not confirmed ${String(suspect)} of ${String(held)} holds in time: they expire ` +
     'unless a renewal succeeds'

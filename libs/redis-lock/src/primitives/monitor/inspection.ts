@@ -1,4 +1,4 @@
-import type { LockKind } from '../../core/api/observer.js';
+import type { LockKind, LockProcess } from '../../core/api/observer.js';
 import { remainingOf } from '../lua/answers.js';
 import type { PermitCounts } from '../semaphore/capacity.scripts.js';
 import type { Line } from './inspect.scripts.js';
@@ -28,6 +28,8 @@ export interface LockInspection {
     readonly holdCount: number;
     /** 0 for a reader that has crashed, and whose lease is over. */
     readonly remainingMs: number;
+    /** Absent if Redis does not know it, as for a Java service. */
+    readonly process?: LockProcess;
   }[];
   readonly holderCount: number;
   /** For a semaphore. `capacity` is the number in all, or 0 if it was never set. */
@@ -58,6 +60,7 @@ export interface LockInspection {
       readonly forgottenInMs?: number;
       /** The number of permits that a caller for several permits requests. */
       readonly permits?: number;
+      readonly process?: LockProcess;
     }[];
   }[];
 }

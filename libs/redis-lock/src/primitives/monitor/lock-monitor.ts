@@ -7,6 +7,7 @@ import {
   quoteName,
 } from '../../core/api/errors.js';
 import type { ForceReleaseOptions, Lock } from '../../core/api/lock.js';
+import { processesOf } from '../../core/client-record.js';
 import { checkForceOptions, FORCE_OPTIONS, forceRelease } from '../../core/force-release.js';
 import { helperKey } from '../../core/redis/key-names.js';
 import type { LockContext } from '../../core/lock-context.js';
@@ -31,6 +32,11 @@ import {
 export interface LockStatus {
   /** The name of the connection. */
   readonly connection: string;
+  /**
+   * The owners of this process, and its permits, begin with such a text, as `d60b2ca2-d0a6`. Red
+   * locks have their own.
+   */
+  readonly clients: readonly string[];
   /** Whether commands can be sent, as far as the client knows. To be sure, call `ping`. */
   readonly isUp: boolean;
   /** Whether wake-up messages arrive, or no waiter needs any. Otherwise waiters poll. */
@@ -87,6 +93,7 @@ export class LockMonitor {
     const holds = all.flatMap((context) => context.holds.all);
     return {
       connection: settings.name,
+      clients: all.map(({ client }) => client),
       isUp: connection.isUp,
       isHearing: connection.isHearing ?? true,
       held: holds.length,
@@ -115,13 +122,24 @@ export class LockMonitor {
 
   /**
    * Resolves with the state of this name in Redis: the holders, their leases and the waiters. It
-   * runs one script, and changes nothing.
+   * runs one script, then one for each process among them, and changes nothing.
    * @throws {LockKeyError} the name is not valid
    * @throws {LockStateError} the key holds another type than a lock
    * @throws {LockBackendError} Redis did not answer, or the user may not read a key of one kind
    */
   async inspect(name: string): Promise<LockInspection> {
-    return this.#inspect(name, SHOWN);
+    const found = await this.#inspect(name, SHOWN);
+    const waiters = found.queues.flatMap((queue) => queue.waiters);
+    const whos = [...found.holders.map(({ owner }) => owner), ...waiters.map(({ who }) => who)];
+    const processOf = await processesOf(this.context, whos);
+    return {
+      ...found,
+      holders: found.holders.map((holder) => ({ ...holder, ...processOf(holder.owner) })),
+      queues: found.queues.map((queue) => ({
+        ...queue,
+        waiters: queue.waiters.map((waiter) => ({ ...waiter, ...processOf(waiter.who) })),
+      })),
+    };
   }
 
   /**

@@ -1,0 +1,2 @@
+local record = KEYS[1]
+return redis.call('get', record) or ''
