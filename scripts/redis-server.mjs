@@ -139,9 +139,9 @@ export class RedisServer {
     const deadline = Date.now() + START_TIMEOUT_MS;
     while (running.has(this) && Date.now() < deadline) {
       const reply = await ask(this.host, this.port);
-      // Another server may have won the port; the reply of a password-protected one cannot tell.
+      // Another server may have won the port; one with a password, or without INFO, cannot tell.
       if (reply.includes(`process_id:${this.pid}\r`)) return true;
-      if (reply.includes('-NOAUTH') && running.has(this)) return true;
+      if (/-NOAUTH|-ERR unknown/.test(reply) && running.has(this)) return true;
       await delay(3);
     }
     return false;

@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { RedisOptions } from 'ioredis';
+import { openLocks } from 'nestjs-redis-lock/core';
+import { startRedisServer, type RedisServer } from '../../scripts/redis-server.mjs';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { pageOf } from '../support/proofs.js';
 import { eventually, useProxy, useRedis } from '../support/set-up.js';
@@ -202,6 +205,68 @@ describe('the doctor', () => {
   });
 });
 
+const UNREADY = {
+  ...{ check: 'lock', status: 'fail' },
+  found: expect.stringMatching(/^ioredis does not become ready: .*LOCK_BACKEND$/),
+  fix: expect.stringContaining('enableReadyCheck: false'),
+};
+
+describe('the doctor says what an application meets', () => {
+  const servers: RedisServer[] = [];
+  afterEach(async () => {
+    await Promise.all(servers.splice(0).map((server) => server.stop()));
+  });
+
+  const without = async (...commands: string[]): Promise<RedisServer> => {
+    const args = commands.flatMap((command) => ['--rename-command', command, '']);
+    const server = await startRedisServer({ args });
+    servers.push(server);
+    return server;
+  };
+
+  /** As an application does with two processes, of which one waits for the other. */
+  const handOver = async (connection: RedisOptions): Promise<void> => {
+    const settings = { connection, waitTimeMs: 2_000 };
+    const [ours, theirs] = [openLocks(settings), openLocks(settings)];
+    try {
+      const held = await ours.lock.acquire('a');
+      const waiting = theirs.lock.acquire('a');
+      await held.release();
+      await (await waiting).release();
+    } finally {
+      await Promise.all([ours.close(), theirs.close()]);
+    }
+  };
+
+  it('without INFO: nothing, unless it sets enableReadyCheck: false', async () => {
+    const { url, host, port } = await without('INFO');
+    await expect(handOver({ host, port })).rejects.toMatchObject({ code: 'LOCK_BACKEND' });
+    const { code, of } = await doctor(['--url', url]);
+    expect(code).toBe(1);
+    expect(of('lock')).toEqual([UNREADY]);
+    expect(of('lock')[0]?.found).toContain('ERR unknown command');
+
+    await handOver({ host, port, enableReadyCheck: false });
+    const unchecked = await doctor(['--no-ready-check', '--url', url]);
+    expect(unchecked.code).toBe(0);
+    expect(unchecked.of('lock')).toMatchObject([{ status: 'ok' }]);
+  });
+
+  it('without PUBSUB: locks, and fewer chances for Java', async () => {
+    const { url, host, port } = await without('PUBSUB');
+    await handOver({ host, port });
+    const { code, of } = await doctor(['--url', url]);
+    expect(code).toBe(0);
+    expect(of('permissions')).toMatchObject([
+      {
+        status: 'warn',
+        found: expect.stringMatching(/not know pubsub\|numsub: Java .* once a sec/),
+      },
+    ]);
+    expect(of('lock')).toMatchObject([{ status: 'ok' }]);
+  });
+});
+
 describe('the doctor in a Cluster', () => {
   // This Cluster has 1 node; the specs of larger ones are in test/faults/command-line.spec.ts.
   const cluster = useRedis({
@@ -251,6 +316,18 @@ describe('the doctor in a Cluster', () => {
   });
 
   describeIfSharded('that has sharded messages', () => {
+    it('is never ready for a user without CLUSTER INFO', async () => {
+      await cluster.admin.acl('SETUSER', 'shop', 'on', '>pw', '~*', '&*', '+@all', '-cluster|info');
+      const env = { REDIS_USERNAME: 'shop', REDIS_PASSWORD: 'pw' };
+      const { code, of } = await doctor(['--cluster', '--url', cluster.url], { env });
+      expect(code).toBe(1);
+      expect(of('lock')).toEqual([UNREADY]);
+      const unchecked = await doctor(['--no-ready-check', '--cluster', '--url', cluster.url], {
+        env,
+      });
+      expect(unchecked.of('lock')).toMatchObject([{ status: 'ok' }]);
+    });
+
     it('misses the right to sharded messages', async () => {
       const rules = ['on', '>pw', '~*', '&*', '+@all', '-pubsub|shardnumsub'];
       await cluster.admin.acl('SETUSER', 'shop', ...rules);

@@ -39,6 +39,7 @@ Options:
   --reason <text>     for the record that unlock prints
   --interval <s>      seconds between two frames of top, from 0.2 to 3600
   --once              print one frame of top, as for a script
+  --no-ready-check    doctor: the application sets enableReadyCheck: false
   --version, --help
 
 REDIS_USERNAME and REDIS_PASSWORD are used where the url has none.
@@ -103,7 +104,7 @@ function runCommand(
   const [name = ''] = names;
   switch (command) {
     case 'doctor':
-      return runDoctor(servers, io);
+      return runDoctor(servers, io, values['no-ready-check'] !== true);
     case 'inspect':
       return runInspect(servers, name, io);
     case 'unlock': {
@@ -131,6 +132,7 @@ const OPTIONS = {
   yes: { type: 'boolean' },
   interval: { type: 'string' },
   once: { type: 'boolean' },
+  'no-ready-check': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
 } as const;
@@ -141,7 +143,7 @@ type Command = (typeof COMMANDS)[number];
 /** Options that only these commands have. */
 const OPTIONS_OF: Readonly<Partial<Record<keyof typeof OPTIONS, readonly Command[]>>> = {
   ...{ kind: ['unlock'], reason: ['unlock'], yes: ['unlock'] },
-  ...{ interval: ['top'], once: ['top'] },
+  ...{ interval: ['top'], once: ['top'], 'no-ready-check': ['doctor'] },
 };
 
 /** A word that shares its first letters with a known word is a typing error. */

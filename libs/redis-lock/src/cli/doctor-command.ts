@@ -1,13 +1,17 @@
 import { isReply } from '../ioredis/reply-error.js';
 import { textOf, UnreachableError, within } from './answers.js';
-import { examine } from './doctor.js';
+import { examine, type Examination } from './doctor.js';
 import { fail, worst, type Finding } from './finding.js';
 import { EXIT, MOST_MS, type Run } from './io.js';
 import { jsonOf, linesOf } from './report.js';
 import type { Server } from './server.js';
 
 /** Resolves with the exit code. */
-export async function runDoctor(servers: readonly Server[], io: Run): Promise<number> {
+export async function runDoctor(
+  servers: readonly Server[],
+  io: Run,
+  checksReady: boolean,
+): Promise<number> {
   const findings: Finding[] = [];
   const found = (finding: Finding) => {
     findings.push(finding);
@@ -15,7 +19,7 @@ export async function runDoctor(servers: readonly Server[], io: Run): Promise<nu
   };
   let isReached = true;
   try {
-    await within(MOST_MS, 'the check', collect(servers, io, found));
+    await within(MOST_MS, 'the check', collect({ ...io, servers, checksReady }, found));
   } catch (error) {
     if (!(error instanceof UnreachableError) && !isReply(error)) throw error;
     isReached = isReply(error);
@@ -37,10 +41,6 @@ function adviceFor(refusal: string): string {
   return 'check user, password and database: in the url, or in REDIS_USERNAME and REDIS_PASSWORD';
 }
 
-async function collect(
-  servers: readonly Server[],
-  { keyPrefix, clock }: Run,
-  found: (finding: Finding) => void,
-): Promise<void> {
-  for await (const finding of examine({ servers, keyPrefix, clock })) found(finding);
+async function collect(examination: Examination, found: (finding: Finding) => void): Promise<void> {
+  for await (const finding of examine(examination)) found(finding);
 }

@@ -1,20 +1,22 @@
 import type { Cluster } from 'ioredis';
 
 import type { Clock } from '../core/time/clock.js';
-import { isCluster } from '../ioredis/redis-client.js';
+import { disconnect, isCluster } from '../ioredis/redis-client.js';
 import { detectMode } from '../ioredis/publish-mode.js';
-import { ask, askText, field } from './answers.js';
+import { ask, askText, field, textOf } from './answers.js';
 import { judgeClocks, offsetOf, rounded, type Offset } from './clocks.js';
 import { fail, ok, unchecked, warn, type Finding } from './finding.js';
 import { Probe } from './probe.js';
 import { tryRights } from './rights.js';
-import { connect, nodesOf, type Node, type Server } from './server.js';
+import { connect, nodesOf, withReadyCheck, type Node, type Server } from './server.js';
 import { CONFIG, judgeSettings, type Facts } from './settings.js';
 
 export interface Examination {
   readonly servers: readonly Server[];
   readonly keyPrefix: string;
   readonly clock: Clock;
+  /** Whether the application leaves ioredis' check on, as by default. */
+  readonly checksReady: boolean;
 }
 
 const PINGS = 5;
@@ -28,18 +30,19 @@ const SLOW_MS = 100;
  * @throws {ReplyError} a server refuses every client, or this user
  */
 export async function* examine(examination: Examination): AsyncGenerator<Finding> {
-  const { servers, keyPrefix, clock } = examination;
+  const { servers, keyPrefix, clock, checksReady } = examination;
   const offsets: (Offset | undefined)[] = [];
   for (const server of servers) yield judgePrefix(server, keyPrefix);
   for (const server of servers) {
     await connect(server);
+    const unready = checksReady ? await judgeReady(server) : undefined;
     if (isCluster(server.client)) yield* examineCluster(server.client);
     const nodes = nodesOf(server);
     const isOne = servers.length === 1 && nodes.length === 1;
     const probe = new Probe(server, keyPrefix, clock);
     try {
       for (const node of nodes) {
-        for await (const finding of examineNode(node, server, probe, examination)) {
+        for await (const finding of examineNode(node, server, probe, { ...examination, unready })) {
           yield isOne ? finding : { ...finding, node: node.name };
         }
         offsets.push(await offsetOf(node.name, node.client, clock));
@@ -68,7 +71,7 @@ async function* examineNode(
   { name, client }: Node,
   server: Server,
   probe: Probe,
-  { keyPrefix, clock }: Examination,
+  { keyPrefix, clock, unready }: Examination & { readonly unready: Finding | undefined },
 ): AsyncGenerator<Finding> {
   yield await judgePing(client, clock);
   const asCluster = isCluster(server.client);
@@ -76,7 +79,7 @@ async function* examineNode(
   yield* settings;
   const isHopeless = settings.some(({ check, status }) => check === 'role' && status === 'fail');
   const lockName = probe.nameOn(name);
-  const lease = isHopeless ? undefined : await probe.take(lockName);
+  const lease = isHopeless ? undefined : (unready ?? (await probe.take(lockName)));
   const isHeld = lease !== undefined && 'release' in lease;
   const key = keyPrefix + lockName;
   yield* await tryRights(client, {
@@ -85,6 +88,31 @@ async function* examineNode(
   });
   if (isHeld) yield* await probe.giveBack(lease);
   else if (lease !== undefined) yield lease;
+}
+
+/** Connects as an application does, which waits for the answer to INFO, or to CLUSTER INFO. */
+async function judgeReady(server: Server): Promise<Finding | undefined> {
+  const asCluster = isCluster(server.client);
+  const [command, part] = asCluster
+    ? (['cluster', 'info'] as const)
+    : (['info', 'server'] as const);
+  const answer = await ask(server.client, command, part).catch(() => ({ refusal: '' }));
+  const said = 'refusal' in answer ? answer.refusal : String(answer.value);
+  // Without the right to INFO ioredis goes on. A Cluster that fails has a finding of its own.
+  if (said.includes(asCluster ? 'cluster_state:fail' : 'NOPERM')) return undefined;
+  const client = withReadyCheck(server.client);
+  try {
+    await connect({ ...server, client });
+    return undefined;
+  } catch (error) {
+    return fail(
+      'lock',
+      `ioredis does not become ready: ${textOf(error)}; every call would end with LOCK_BACKEND`,
+      'set enableReadyCheck: false in the options of ioredis, and check with --no-ready-check',
+    );
+  } finally {
+    disconnect(client);
+  }
 }
 
 async function judgePing(client: Node['client'], clock: Clock): Promise<Finding> {

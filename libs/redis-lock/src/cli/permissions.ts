@@ -60,7 +60,9 @@ function unique(texts: readonly string[]): string[] {
 const MESSAGES = ['ping', 'publish', 'subscribe', 'unsubscribe'];
 /** In a Cluster ioredis names its connections, and continues if that is refused. */
 const NAMES = ['client|setname'];
-const ELSEWHERE = [...MESSAGES, 'wait', 'info'];
+/** To count the Java services that wait. A script goes on without it. */
+const JAVA = ['pubsub|numsub'];
+const ELSEWHERE = [...MESSAGES, ...JAVA, 'wait', 'info'];
 
 const all = Object.values(PERMISSIONS).flatMap(({ commands }): readonly string[] => commands);
 
@@ -72,6 +74,7 @@ export const COMMANDS = {
   /** To run the scripts of all kinds of locks. */
   locks: [...new Set([...CONNECTION, ...all])].filter((command) => !ELSEWHERE.includes(command)),
   messages: MESSAGES,
+  java: JAVA,
   /** For `minReplicas`. */
   replicas: ['wait'],
   /** For the nodes of a red lock, and for ioredis when it connects. */

@@ -14,6 +14,7 @@ type Group = keyof typeof COMMANDS;
 /** The effect of a group of missing rights. */
 const LOST: Readonly<Record<Exclude<Group, 'locks'>, string>> = {
   messages: 'waiters are not notified, and find out by polling',
+  java: 'Java services that wait have a chance once a second',
   replicas: 'minReplicas cannot be used',
   identity: 'red locks cannot be used, and ioredis prints a warning',
   database: 'the database of the url cannot be used',
@@ -72,7 +73,7 @@ export async function tryRights(client: Redis, trial: Trial): Promise<Finding[]>
 function groupsFor(client: Redis, { isCluster }: Trial): Group[] {
   const database = client.options.db ?? 0;
   return [
-    ...(['locks', 'messages', 'replicas', 'identity'] as const),
+    ...(['locks', 'messages', 'java', 'replicas', 'identity'] as const),
     ...(database === 0 ? [] : (['database'] as const)),
     ...(isCluster ? (['cluster', 'names'] as const) : []),
   ];
@@ -164,7 +165,15 @@ const SAFE: readonly (readonly [commands: string, args: (key: string) => (string
   ['zadd', (key) => [key, 'none', '']],
 ];
 
-const OTHERS = ['messages', 'replicas', 'identity', 'database', 'cluster', 'names'] as const;
+const OTHERS = [
+  'messages',
+  'java',
+  'replicas',
+  'identity',
+  'database',
+  'cluster',
+  'names',
+] as const;
 
 function judge(needs: readonly Need[], refused: Refused, user: string, trial: Trial): Finding[] {
   const leftOut = leftOutBy(needs, refused);

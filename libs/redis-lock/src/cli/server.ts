@@ -117,6 +117,15 @@ function quick({ username, password }: Target) {
   };
 }
 
+/** A client to the same servers, with the check that ioredis makes by default. */
+export function withReadyCheck(client: Redis | Cluster): Redis | Cluster {
+  const enableReadyCheck = true;
+  if (!isCluster(client)) return client.duplicate({ enableReadyCheck });
+  const replyMapping = 'legacy' as const;
+  const redisOptions = { ...client.options.redisOptions, enableReadyCheck, replyMapping };
+  return client.duplicate([], { enableReadyCheck, redisOptions });
+}
+
 function serverOf(url: string, target: Target): Server {
   // The url wins.
   const client = new Redis(url, { ...quick(target), ...tlsOf(target, url) });
