@@ -212,6 +212,18 @@ describe('the scripts of the fair lock hand it on', () => {
     expect(await redis.admin.exists('k')).toBe(0);
   });
 
+  it('is given to no waiter that may no longer wait where a node counts for itself only', async () => {
+    const [first, second] = [`${A}1`, `${A}2`];
+    await enter(D);
+    for (const owner of [first, second]) await enter(owner, termsOf(owner));
+    await enter(A, termsOf(A));
+    await redis.admin.del('k');
+    const { lua } = ACQUIRE.inMode.broadcast();
+    const answer = await run({ ...ACQUIRE, lua }, { ...enterArgs, owner: A, terms: termsOf(A) });
+    expect(answer).toMatchObject({ kind: 'busy', siblings: [first, second] });
+    expect(await redis.admin.exists('k')).toBe(0);
+  });
+
   it('takes the newest ask for what is said, and an old record for one that is not told', async () => {
     await hearing(B);
     await queued(termsOf(B), B);

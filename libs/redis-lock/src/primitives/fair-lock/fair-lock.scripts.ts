@@ -21,7 +21,8 @@ local own, life
 if waitMs > 0 then own, life = stayAlive() end
 local head, hasSwept, record = sweep()
 local isNext = not head or head == owner
-if isFree and not isNext then
+-- Where nobody can tell who listens, the lock would go to waiters that were served long ago.
+if isFree and not isNext and countBy then
   local leftMs = -1
   ${GIVE_BEFORE}
   local isGiven, place = giveBefore(owner, head, record)
