@@ -52,6 +52,47 @@ describe('inspect', () => {
     });
   });
 
+  it('finds the held locks that a forgotten or a wrong prefix hides', async () => {
+    const [{ locks }, { locks: bare }] = [open({ keyPrefix: 'orders:' }), open()];
+    const lease = await locks.plain.acquire('order_9', LEASE);
+    await redis.admin.set('text:order_9', 'x');
+    await redis.admin.hset('profile:order_9', 'name', 'Li');
+    const { page, ...found } = await inspect('order_9');
+    const at = `on 127.0.0.1:${redis.port}: free\n`;
+    const hint = '  but      orders:order_9 is held: use --key-prefix orders:\n';
+    expect(page).toBe(`order_9 ${at}${hint}`);
+    expect(found).toMatchObject({ elsewhere: { keys: ['orders:order_9'], isComplete: true } });
+    const unlock = await run(['unlock', 'order_9', '--yes', '--url', redis.url]);
+    expect(unlock.out).toBe(`order_9 ${at}${hint}The lock is not held.\n`);
+    await lease.release();
+
+    const pool = bare.semaphores.get('order_9', { capacity: 2 });
+    const permit = await pool.acquire(LEASE);
+    const { page: wrong } = await inspect('order_9', '--key-prefix', 'shop:');
+    expect(wrong).toBe(`shop:order_9 ${at}  but      order_9 is held: use no --key-prefix\n`);
+    await permit.release();
+    await redis.admin.flushall();
+  });
+
+  it('says when it could not search all keys for other prefixes', async () => {
+    const cut =
+      '  but      other prefixes were not all searched: it needs +scan, and ends after 2 s\n';
+    // More hashes that are no locks than it inspects.
+    const pipeline = redis.admin.pipeline();
+    for (let i = 0; i < 150; i++) pipeline.hset(`profile:${String(i)}:9`, 'name', 'Li');
+    await pipeline.exec();
+    const { page, ...found } = await inspect('9');
+    expect(page).toContain(cut);
+    expect(found).toMatchObject({ elsewhere: { keys: [], isComplete: false } });
+    await redis.admin.flushall();
+    const rules = aclRules(Object.keys(PERMISSIONS) as PermissionsOf[], 'app:');
+    await redis.admin.acl('SETUSER', 'shop', 'reset', 'resetchannels', 'on', '>pw', ...rules);
+    const env = { REDIS_URL: redis.url, REDIS_USERNAME: 'shop', REDIS_PASSWORD: 'pw' };
+    const refused = await run(['inspect', 'a', '--key-prefix', 'app:'], { env });
+    expect(refused).toMatchObject({ code: 0, out: expect.stringContaining(cut) });
+    await redis.admin.acl('DELUSER', 'shop');
+  });
+
   it('changes neither a value nor an end', async () => {
     const until = Date.now() + 60_000;
     await redis.admin.hset('product_1', 'java:1', 1);

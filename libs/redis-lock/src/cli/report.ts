@@ -57,6 +57,7 @@ export function pageOf(name: string, look: Look): string {
     ...restLines(look.holderCount - holders.length),
     ...(fencingToken === undefined ? [] : [`  token    ${String(fencingToken)}`]),
     ...queues.flatMap(queueLines),
+    ...elsewhereLines(look),
   ];
   return `${lines.map(plain).join('\n')}\n`;
 }
@@ -108,6 +109,19 @@ function queueLines({ kind, each, length, waiters }: Queue): string[] {
     ...shown,
     ...restLines(length - waiters.length),
   ];
+}
+
+/** A name may be free because its prefix is missing. */
+function elsewhereLines({ name, elsewhere }: Exclude<Look, Problem>): string[] {
+  if (elsewhere === undefined) return [];
+  const found = elsewhere.keys.map((key) => {
+    const prefix = key.slice(0, -name.length);
+    const how = prefix === '' ? 'no --key-prefix' : `--key-prefix ${prefix}`;
+    return `  but      ${key} is held: use ${how}`;
+  });
+  const rest =
+    '  but      other prefixes were not all searched: it needs +scan, and ends after 2 s';
+  return elsewhere.isComplete ? found : [...found, rest];
 }
 
 function restLines(rest: number): string[] {

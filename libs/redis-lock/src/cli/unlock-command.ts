@@ -2,6 +2,7 @@ import { LockStateError } from '../core/api/errors.js';
 import { checkForceOptions, FORCE_OPTIONS } from '../core/force-release.js';
 import { HELD_KINDS, presentHolders, type HeldKind } from '../primitives/monitor/inspection.js';
 import { reasonOf, within } from './answers.js';
+import { withElsewhere } from './elsewhere.js';
 import { EXIT, MOST_MS, UsageError, type Run } from './io.js';
 import { jsonOf, pageOf, takenLine } from './report.js';
 import type { Server } from './server.js';
@@ -32,7 +33,7 @@ export async function runUnlock(
   const given = checkedKind(options.kind);
   checkForceOptions({ reason: options.reason }, FORCE_OPTIONS);
   return withServers(servers, io, async (watched) => {
-    const nodes = await lookAt(watched, name);
+    const nodes = await withElsewhere(watched, await lookAt(watched, name), name, io.clock);
     if (!io.isJson) io.out(nodes.map((look) => pageOf(name, look)).join('\n'));
     const kind = given ?? kindOf(nodes);
     const isHeld = kind !== undefined && nodes.some((look) => ownersOf(look, kind).length > 0);

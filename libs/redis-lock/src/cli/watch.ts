@@ -7,6 +7,7 @@ import { openIoredisConnection } from '../ioredis/ioredis-connection.js';
 import type { LockInspection } from '../primitives/monitor/inspection.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
 import { reasonOf, UnreachableError, within } from './answers.js';
+import type { Elsewhere } from './elsewhere.js';
 import { MOST_MS, type Run } from './io.js';
 import { connect, type Server } from './server.js';
 
@@ -41,7 +42,8 @@ export interface Problem {
 }
 
 /** A name on a node, or the reason why it is no lock. */
-export type Look = ({ readonly node: string } & LockInspection) | Problem;
+export type Look =
+  ({ readonly node: string; readonly elsewhere?: Elsewhere } & LockInspection) | Problem;
 
 /** A connected server whose locks are inspected. */
 export interface Watched {
