@@ -88,19 +88,19 @@ const THE_URL = "pass the url itself, as in connection: 'redis://…'";
  * 127.0.0.1 or database 0. Any other unknown name may be an option of a newer version.
  */
 const WORDS = {
-  host: 'hosts hostname hostip server servers serverhost masterhost address addresses addr ip ipaddress endpoint endpoints primaryendpoint configurationendpoint',
-  port: 'ports portnumber serverport tcpport',
-  path: 'socketpath unixsocket unixsocketpath unixpath sock',
-  db: 'dbs dbindex dbname dbnumber dbid database databases databaseindex databasename databaseid',
+  host: 'hostname server serverhost masterhost address addr ip endpoint',
+  port: 'serverport portnumber',
+  path: 'socketpath unixsocket unixsocketpath',
+  db: 'dbindex dbname dbnumber database databaseindex databasename',
   username: 'user login',
-  password: 'pass passwd pwd auth authpass requirepass',
+  password: 'pass passwd pwd auth',
   keyPrefix: 'prefix namespace',
-  tls: 'ssl usessl usetls enablessl enabletls',
-  sentinels: 'sentinelnodes sentinelhosts sentineladdresses',
-  name: 'mastername mastergroup mastergroupname masterset sentinelname sentinelmastername',
-  [THE_URL]: 'url uri connection connectionstring connectionurl connectionuri',
+  tls: 'ssl usessl usetls',
+  sentinels: 'sentinelnodes sentinelhosts',
+  name: 'mastername mastergroup sentinelname',
+  [THE_URL]: 'url uri connection connectionstring connectionurl',
   'write options of ioredis directly into connection, or pass a client: connection: new Cluster(…)':
-    'redis client socket options config settings clientoptions connectionoptions cluster clusteroptions clusterretrystrategy scalereads slotsrefreshtimeout slotsrefreshinterval node nodes rootnodes startupnodes clusternodes shards',
+    'redis client socket options config settings cluster scalereads node rootnodes clusternodes',
 };
 
 /** The problem with a connection's options, worded as the end of a sentence. */
