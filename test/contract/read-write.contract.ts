@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   LeaseLostError,
+  LockError,
   LockNestingError,
   LockStateError,
   type Lock,
@@ -8,7 +9,7 @@ import {
 } from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
-import { roundTrips, Section, watch, type Stage } from './suite.js';
+import { Gate, roundTrips, Section, watch, type Stage } from './suite.js';
 
 /** How the two sides of a read-write lock go together. */
 export function describeReadWriteBehaviour({
@@ -263,6 +264,29 @@ export function describeReadWriteBehaviour({
         await (await reading.promise).release();
       });
       await expect(work).rejects.toThrow(LeaseLostError);
+    });
+
+    it('reads while its application gives it the time to finish, and not after that', async () => {
+      const client = open();
+      const { read, write } = client.locks.get('a');
+      const [begins, goesOn] = [new Gate(), new Gate()];
+      const writing = write.using(async () => {
+        await begins.opened;
+        const value = await read.using(() => 'read');
+        await goesOn.opened;
+        return [value, await read.using(() => 'late').catch((error: unknown) => error)];
+      });
+      await eventually(() => client.eventsOf('acquired').length === 1);
+      const draining = client.context.drain();
+      begins.open();
+      await eventually(() => client.eventsOf('released').length === 1);
+      const closing = client.close();
+      goesOn.open();
+      await expect(writing).rejects.toMatchObject({
+        reason: 'shutdown',
+        result: ['read', expect.any(LockError)],
+      });
+      await Promise.all([draining, closing]);
     });
 
     it('goes on reading without a gap: no other writer gets in between', async () => {

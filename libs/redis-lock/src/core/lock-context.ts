@@ -92,6 +92,7 @@ export class LockContext extends Session {
     this.refuse();
     // A running attempt may still be granted. Wait for it, so that it can be released.
     const queues = [...this.allQueues.values()];
+    for (const one of queues) one.end();
     await Promise.all(queues.map((one) => one.idle(ANSWER_MS)));
     await this.holds.close();
     await this.connection.close();

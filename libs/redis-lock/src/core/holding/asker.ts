@@ -36,6 +36,8 @@ export interface Asker {
   readonly isHandedOver?: boolean;
   /** The owner that acquires, and how a grant becomes effective. Undefined if nothing is held. */
   readonly owner?: OwnerId;
+  /** The owner of an enclosing hold of another kind, which admits this one. */
+  readonly companion?: OwnerId | undefined;
   readonly mode?: 'start' | 'enter';
   /** Computed when a waiter has to wait. */
   channels(): Channels;

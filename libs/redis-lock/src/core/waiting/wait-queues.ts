@@ -33,6 +33,7 @@ export class WaitQueues implements HoldListener {
   private readonly stopListening: () => void;
   private readonly restful: Idle;
   private isClosed = false;
+  private isEnded = false;
 
   constructor(
     readonly session: Session,
@@ -70,7 +71,9 @@ export class WaitQueues implements HoldListener {
    */
   admit(waiter: Waiter, isLetIn: boolean): KeyUse | undefined {
     const { asker } = waiter;
-    if (this.isClosed) throw new LockShutdownError(waiter.name);
+    // A holder may finish its work, and so may a writer that reads.
+    const isRefused = asker.companion === undefined ? this.isClosed : this.isEnded;
+    if (isRefused) throw new LockShutdownError(waiter.name);
     const use = this.keysInUse.get(asker.key);
     if (isLetIn) return use;
     if (use === undefined) {
@@ -235,7 +238,13 @@ export class WaitQueues implements HoldListener {
     this.restful.check();
   }
 
-  /** Rejects every waiter. */
+  /** Rejects every waiter, also those inside of a hold. */
+  end(): void {
+    this.isEnded = true;
+    this.close();
+  }
+
+  /** Rejects every waiter. From now on only callers inside of a hold may wait. */
   close(): void {
     this.isClosed = true;
     this.stopListening();
