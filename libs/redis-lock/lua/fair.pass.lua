@@ -23,7 +23,6 @@ if not redis.call('hget', lock, owner) then
   return redis.call('hexists', lock, successor) == 1 and 'had' or 'absent'
 end
 local leftMs = redis.call('pttl', lock)
-redis.call('del', lock)
 
 local time = redis.call('time')
 local sinceUs = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -138,6 +137,7 @@ local function remove(waiter, place, from, record, waitMs)
   if not hadScore then return end
   if place == 0 then shiftAll(-ms) else shiftBehind(place, -ms) end
 end
+redis.call('del', lock)
 
 -- Redisson removes a head whose score is over, as under a long lease. With more than its own wait
 -- time left, the head stays. So does the next waiter, when that time is taken off.

@@ -9,11 +9,11 @@ local function announce(channel, message)
   return type(receivers) ~= 'table' and receivers
 end
 if not redis.call('hget', lock, owner) then return 'absent' end
-local isAlone = redis.pcall('lindex', queue, 0) == false
-local leftMs = isAlone or redis.call('pttl', lock)
--- DEL comes first: after it Redis refuses no write, however full its memory is.
-redis.call('del', lock)
-if isAlone then return 'done' end
+if redis.pcall('lindex', queue, 0) == false then
+  redis.call('del', lock)
+  return 'done'
+end
+local leftMs = redis.call('pttl', lock)
 
 local time = redis.call('time')
 local sinceUs = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -128,6 +128,8 @@ local function remove(waiter, place, from, record, waitMs)
   if not hadScore then return end
   if place == 0 then shiftAll(-ms) else shiftBehind(place, -ms) end
 end
+-- DEL is the first write: after it Redis refuses none, however full its memory is.
+redis.call('del', lock)
 
 -- Redisson removes a head whose score is over, as under a long lease. With more than its own wait
 -- time left, the head stays. So does the next waiter, when that time is taken off.

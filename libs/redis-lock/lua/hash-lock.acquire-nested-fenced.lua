@@ -32,6 +32,6 @@ else
   redis.call('set', token, fence)
 end
 end
-if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end
 if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
+if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end
 return fence

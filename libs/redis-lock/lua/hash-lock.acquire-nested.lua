@@ -12,6 +12,6 @@ end
 local held = redis.call('hget', lock, owner)
 if not held then return 0 end
 
-if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end
 if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
+if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end
 return 1

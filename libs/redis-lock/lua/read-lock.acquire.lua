@@ -160,19 +160,25 @@ if held and tonumber(held) > holdCount then shrink(owner, held, holdCount) end
 if not held or redis.call('pttl', key .. holdCount) < tonumber(leaseMs) then
   redis.call('set', key .. holdCount, '1', 'px', leaseMs)
 end
+local stored
 if not mode then
-  redis.call('hset', lock, 'mode', 'read', owner, holdCount)
+  stored = redis.pcall('hset', lock, 'mode', 'read', owner, holdCount)
 elseif tonumber(held or 0) ~= holdCount then
-  redis.call('hset', lock, owner, holdCount)
+  stored = redis.pcall('hset', lock, owner, holdCount)
+end
+if type(stored) == 'table' then
+  if tonumber(held or 0) < holdCount then redis.call('del', key .. holdCount) end
+  return stored
 end
 if left < tonumber(leaseMs) then
   local expiry = redis.pcall('pexpire', lock, leaseMs)
 -- A user without the right to expire keys must not leave a lock that never expires.
 if type(expiry) == 'table' then
   
-    if not held then redis.call('del', key .. holdCount) end
-    if not held then redis.call('hdel', lock, owner) end
-    if not mode then redis.call('del', lock) end
+    if tonumber(held or 0) < holdCount then redis.call('del', key .. holdCount) end
+    if not mode then redis.call('del', lock)
+    elseif not held then redis.call('hdel', lock, owner)
+    elseif stored then redis.call('hset', lock, owner, held) end
   return expiry
 end
 end

@@ -64,7 +64,12 @@ end
 return 'done'
   end
   local lease = shrink(owner, held, 0)
-  redis.call('hdel', lock, owner)
+  local left = redis.pcall('hdel', lock, owner)
+  -- A user without the right to leave still reads.
+  if type(left) == 'table' then
+    if lease > 0 then redis.call('set', prefix .. owner .. ':rwlock_timeout:1', '1', 'px', lease) end
+    return left
+  end
   -- The writer's own lease must not change.
   if mode == 'write' then return 'done' end
   -- The TTL of the lock is that of the longest lease. Only a reader with that lease leaves it too

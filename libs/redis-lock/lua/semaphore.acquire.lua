@@ -82,6 +82,7 @@ local mark = redis.call('get', waiting)
 local isMine = mark and string.sub(mark, 1, 32) == me
 local reserved = mark and not isMine and tonumber(string.sub(mark, 34)) or 0
 if missing == 0 or free and free - missing >= reserved then
+  if isMine then redis.call('del', waiting) end
   
 local entries = {}
 for i = 1, #ids do
@@ -102,7 +103,6 @@ if added > 0 then
   end
   free = counted
 end
-  if isMine then redis.call('del', waiting) end
   if free and free > 0 and (isMine or isNew or expired > 0) then announce(channel, string.format('%.0f', math.min(free, 2147483647))) end
   return 1
 end

@@ -99,12 +99,14 @@ export const RELEASE = defineScript({
   channels: ['channelPrefix'],
   body: `
 if not redis.call('hget', lock, owner) then return 'absent' end
-local isAlone = redis.pcall('lindex', queue, 0) == false
-local leftMs = isAlone or redis.call('pttl', lock)
--- DEL comes first: after it Redis refuses no write, however full its memory is.
-redis.call('del', lock)
-if isAlone then return 'done' end
+if redis.pcall('lindex', queue, 0) == false then
+  redis.call('del', lock)
+  return 'done'
+end
+local leftMs = redis.call('pttl', lock)
 ${READ_QUEUE}
+-- DEL is the first write: after it Redis refuses none, however full its memory is.
+redis.call('del', lock)
 ${SWEEP}
 ${HAND_ON}
 return handOn()`,
@@ -123,8 +125,8 @@ export const PASS = defineScript({
   body: `
 ${refuseAbsent(HASH_LOCK)}
 local leftMs = redis.call('pttl', lock)
-redis.call('del', lock)
 ${READ_QUEUE}
+redis.call('del', lock)
 ${SWEEP}
 ${HAND_ON}
 return handOn(successor, leaseMs, starts)`,

@@ -117,8 +117,8 @@ ${CHECK_LEASE}
 local held = redis.call('hget', lock, owner)
 if not held then return ${String(LOST)} end
 ${token}
-if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end
 if redis.call('pttl', lock) < tonumber(leaseMs) then redis.call('pexpire', lock, leaseMs) end
+if tonumber(held) ~= holdCount then redis.call('hset', lock, owner, holdCount) end
 return ${granted}`,
 });
 

@@ -66,16 +66,22 @@ if held and tonumber(held) > holdCount then shrink(owner, held, holdCount) end
 if not held or redis.call('pttl', key .. holdCount) < tonumber(leaseMs) then
   redis.call('set', key .. holdCount, '1', 'px', leaseMs)
 end
+local stored
 if not mode then
-  redis.call('hset', lock, 'mode', 'read', owner, holdCount)
+  stored = redis.pcall('hset', lock, 'mode', 'read', owner, holdCount)
 elseif tonumber(held or 0) ~= holdCount then
-  redis.call('hset', lock, owner, holdCount)
+  stored = redis.pcall('hset', lock, owner, holdCount)
+end
+if type(stored) == 'table' then
+  if tonumber(held or 0) < holdCount then redis.call('del', key .. holdCount) end
+  return stored
 end
 if left < tonumber(leaseMs) then
   ${expireOr(`
-    if not held then redis.call('del', key .. holdCount) end
-    if not held then redis.call('hdel', lock, owner) end
-    if not mode then redis.call('del', lock) end`)}
+    if tonumber(held or 0) < holdCount then redis.call('del', key .. holdCount) end
+    if not mode then redis.call('del', lock)
+    elseif not held then redis.call('hdel', lock, owner)
+    elseif stored then redis.call('hset', lock, owner, held) end`)}
 end
 -- The acquire is done by then: keys of another type must not make it fail.
 if not isAlone then
@@ -103,7 +109,12 @@ local function leave()
     ${lower('shrink(owner, held, holdCount)')}
   end
   local lease = shrink(owner, held, 0)
-  redis.call('hdel', lock, owner)
+  local left = redis.pcall('hdel', lock, owner)
+  -- A user without the right to leave still reads.
+  if type(left) == 'table' then
+    if lease > 0 then redis.call('set', prefix .. owner .. ':rwlock_timeout:1', '1', 'px', lease) end
+    return left
+  end
   -- The writer's own lease must not change.
   if mode == 'write' then return 'done' end
   -- The TTL of the lock is that of the longest lease. Only a reader with that lease leaves it too

@@ -143,8 +143,8 @@ local mark = redis.call('get', waiting)
 local isMine = mark and string.sub(mark, 1, 32) == me
 local reserved = mark and not isMine and tonumber(string.sub(mark, 34)) or 0
 if missing == 0 or free and free - missing >= reserved then
-  ${TAKE}
   if isMine then redis.call('del', waiting) end
+  ${TAKE}
   if free and free > 0 and (isMine or isNew or expired > 0) then ${TELL_FREE} end
   return ${String(GRANTED)}
 end
