@@ -11,9 +11,9 @@ import { LIBRARY } from './surface.mjs';
 /** In bytes. Raise one only after a look at the growth. */
 const BUDGET = {
   /** The size of the download from npm. Almost half of it is the docs, in English and Chinese. */
-  tarball: 590_000,
+  tarball: 596_000,
   /** The files of this package that `import 'nestjs-redis-lock'` loads, after gzip. */
-  root: 133_000,
+  root: 135_000,
 };
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

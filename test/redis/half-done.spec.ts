@@ -32,7 +32,10 @@ const MORE: Partial<Record<Service, Course>> = {
     const [lock, same] = [ours, theirs].map((context) =>
       new ReadWriteLockService(context).get('b'),
     );
-    const [one, other] = await Promise.all([lock?.read.acquire(), same?.read.acquire()]);
+    const [one, other] = await Promise.all([
+      lock?.read.acquire(),
+      same?.read.acquire({ leaseTimeMs: 9_000 }),
+    ]);
     await lock?.read.using(() => lock.read.using(() => undefined));
     await one?.release();
     await other?.release();

@@ -88,7 +88,8 @@ return 'done'
   if longest > 0 then
     if isLongest then
       local isRight = enough and longest >= enough and longest <= ttl
-      if not isRight then redis.call('pexpire', lock, longest) end
+      -- Without that right the lock keeps writers out for longer.
+      if not isRight then redis.pcall('pexpire', lock, longest) end
     end
     return 'done'
   end
