@@ -23,6 +23,7 @@ describe('resolveSettings', () => {
       maxWaitersPerKey: 10_000,
       maxKeys: 100_000,
       nesting: 'join',
+      onEviction: 'warn',
     });
     expect(resolveSettings({ keyPrefix: undefined, watchdogLeaseMs: undefined } as never)).toEqual(
       DEFAULT_SETTINGS,
