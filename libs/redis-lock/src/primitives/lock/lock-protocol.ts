@@ -92,21 +92,21 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
     const { claim } = successor;
     if (claim === undefined)
       return this.connection.run(scripts.PASS, [key], passArgs(owner, successor));
-    if (this.#isAmongPolls) return this.#open(hold);
+    if (this.#isAmongPolls) return this.#leave(hold, 'opened');
     const due = dueTo(this.context.settings, hold.batchCount);
     const channel = this.wakeUpChannel(key);
     const args = passInOrderArgs(owner, successor, claim, { channel, due });
     return this.slots.ask(
       key,
       () => this.connection.run(scripts.PASS_IN_ORDER, keysWithQueue(key), args),
-      () => this.#open(hold),
+      () => this.#leave(hold, 'left'),
     );
   }
 
   /** The queue is empty: other processes get a chance before the successor sends its attempt. */
-  async #open(hold: Owned): Promise<Reply<ReleaseAnswer>> {
+  async #leave(hold: Owned, value: 'opened' | 'left'): Promise<Reply<ReleaseAnswer>> {
     const reply = await this.#releaseAlone(hold);
-    return reply.value === 'done' ? { ...reply, value: 'opened' } : reply;
+    return reply.value === 'done' ? { ...reply, value } : reply;
   }
 
   /**

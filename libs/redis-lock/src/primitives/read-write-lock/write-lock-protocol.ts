@@ -131,7 +131,7 @@ export class WriteLockProtocol extends HashProtocol implements LockProtocol {
   async #releaseAlone(hold: Owned, successor?: Successor): Promise<Reply<ReleaseAnswer>> {
     const reply = await releaseWritingAlone(this.connection, hold);
     if (successor === undefined || reply.value !== 'done') return reply;
-    const value: ReleaseAnswer = successor.claim === undefined ? 'yielded' : 'opened';
+    const value: ReleaseAnswer = successor.claim === undefined ? 'yielded' : 'left';
     return { ...reply, value };
   }
 }
