@@ -296,7 +296,7 @@ describe('a read-write lock on the wire', () => {
 
     it('(d) the field of a crashed reader does not outlast its lease when others go on reading', async () => {
       const { read, write } = lockOf();
-      await java.tryRead('a', 100);
+      await java.tryRead('a', 1_000);
       const lease = await read.acquire();
       await eventually(async () => (await redis.admin.exists(timeoutKey('a', THREAD_1, 1))) === 0);
       expect(await redis.admin.hexists('a', THREAD_1)).toBe(1);
