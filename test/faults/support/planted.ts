@@ -298,8 +298,11 @@ export const PARTIAL_MULTI_LOCK_KEPT: Bug = member(HeldMultiLease.prototype, 're
 });
 
 /** The end of a lease is noticed by timers alone. */
-export const NO_LOOK_AT_THE_CLOCK: Bug = member(Hold.prototype, 'remainingMs', {
-  get(this: Hold) {
-    return this.isLive ? 1 : 0;
-  },
-});
+export const NO_LOOK_AT_THE_CLOCK: Bug = together(
+  member(Hold.prototype, 'isOver', { value: () => false }),
+  member(Hold.prototype, 'remainingMs', {
+    get(this: Hold) {
+      return this.isLive ? 1 : 0;
+    },
+  }),
+);
