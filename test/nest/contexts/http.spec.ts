@@ -18,7 +18,13 @@ import {
 } from '@nestjs/common';
 import { APP_FILTER, NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { CurrentLock, LockExceptionFilter, RedisLockModule, WithLock } from 'nestjs-redis-lock';
+import {
+  CurrentLock,
+  LockExceptionFilter,
+  RedisLockModule,
+  WithLock,
+  type LockNestingError,
+} from 'nestjs-redis-lock';
 import { tap, type Observable } from 'rxjs';
 import { redisson, useRedis } from '../../support/set-up.js';
 import { SILENT, useApplications, type RunningApp } from '../applications.js';
@@ -195,4 +201,52 @@ describe.each(['Express', 'Fastify'])('%s', (platform) => {
     await app.request('/inside/7');
     expect(passed).toEqual(expect.arrayContaining(['handler product_7', 'commit']));
   });
+});
+
+describe('nesting: "refuse"', () => {
+  it.each(['method', 'interceptor'] as const)(
+    'names the places of decorated methods, via the %s',
+    async (via) => {
+      const refused: LockNestingError[] = [];
+      const refuses = (error: unknown) => refused.push(error as LockNestingError);
+
+      @Injectable()
+      class Stock {
+        @WithLock('a')
+        async take(): Promise<void> {
+          await this.look().catch(refuses);
+        }
+
+        @WithLock('a')
+        async look(): Promise<void> {}
+      }
+
+      @Controller()
+      class Shop {
+        constructor(private readonly stock: Stock) {}
+
+        @Get('outer')
+        @WithLock('a', { via: via as 'method', label: 'outer' })
+        async outer(): Promise<void> {
+          await this.stock.look().catch(refuses);
+        }
+
+        @Get('inner')
+        async inner(): Promise<void> {
+          await this.stock.take();
+        }
+      }
+
+      const app = await apps.start(
+        { controllers: [Shop], providers: [Stock] },
+        { nesting: 'refuse' },
+      );
+      for (const path of ['/outer', '/inner']) await app.request(path);
+      const here: unknown = expect.stringContaining('/test/nest/contexts/http.spec.ts:');
+      expect(refused).toMatchObject([
+        { acquiredAt: 'under the label "outer"', calledAt: here },
+        { acquiredAt: here, calledAt: here },
+      ]);
+    },
+  );
 });

@@ -37,9 +37,10 @@ export function refuseNested(
   const calledAt = presentPlace(`Lock ${quoteName(name)} was acquired here`);
   for (const { hold } of surroundingLeases()) {
     if (hold.session !== context || hold.key !== key) continue;
-    const { calledAt: cause } = hold.options;
-    const frames = { acquiredAt: frameOf(cause), calledAt: frameOf(calledAt) };
-    throw new LockNestingError(name, { ...frames, cause });
+    const { calledAt: cause, label } = hold.options;
+    const acquiredAt = frameOf(cause, label);
+    const details = { acquiredAt, calledAt: frameOf(calledAt, options.label), cause };
+    throw new LockNestingError(name, details);
   }
   return { ...options, calledAt };
 }

@@ -1,7 +1,9 @@
+import { quoteName } from './api/errors.js';
+
 /** A frame in this file: `…/core/place.js:5:7`. */
 const THIS_FILE = /\(?([^\s(]*)core[/\\]place\.[cm]?[jt]s:\d+:\d+\)?$/;
-/** Frames of Node, and of packages. The library's users seek their own code. */
-const FOREIGN = /\(?node:|[/\\]node_modules[/\\]/;
+/** Frames of V8, of Node, and of packages. The library's users seek their own code. */
+const FOREIGN = /<anonymous>\)?$|\(?node:|[/\\]node_modules[/\\]/;
 /** A caller may stand behind many frames of this library, of Nest and of a queue. */
 const FRAMES = 50;
 
@@ -16,13 +18,18 @@ export function presentPlace(message: string): Error {
   }
 }
 
-/** The frame of the application that made the call, as in `at pay (/app/shop.js:5:7)`. */
-export function frameOf(place: Error | undefined): string | undefined {
-  const lines = String(place?.stack)
+/**
+ * The frame of the application that made the call, as in `at pay (/app/shop.js:5:7)`. Nest calls
+ * handlers from no such frame: then the label.
+ */
+export function frameOf(place: Error | undefined, label: string | undefined): string | undefined {
+  if (place === undefined) return undefined;
+  const lines = String(place.stack)
     .split('\n')
     .map((line) => line.trim());
   const frames = lines.filter((line) => line.startsWith('at '));
   const [, library] = THIS_FILE.exec(frames[0] ?? '') ?? [];
   const callers = frames.filter((frame) => library === undefined || !frame.includes(library));
-  return callers.find((frame) => !FOREIGN.test(frame)) ?? callers[0];
+  const own = callers.find((frame) => !FOREIGN.test(frame));
+  return own ?? (label === undefined ? callers[0] : `under the label ${quoteName(label)}`);
 }

@@ -361,7 +361,10 @@ export class LockLimitError extends LockError {
 export class LockNestingError extends LockError {
   override readonly name = 'LockNestingError';
   readonly code = 'LOCK_NESTING';
-  /** Where the surrounding hold was acquired. Undefined if its `nesting` is not `refuse`. */
+  /**
+   * Where the surrounding hold was acquired, or its label if Nest called the handler. Undefined if its
+   * `nesting` is not `refuse`.
+   */
   readonly acquiredAt: string | undefined;
   /** Where the refused call was made. */
   readonly calledAt: string | undefined;
