@@ -37,12 +37,12 @@ describe('unlock', () => {
     const waiting = other.locks.plain.acquire('a', { waitTimeMs: 60_000 });
     await untilQueued(redis, 'a', [other]);
     const person = new Person('y');
-    const { code, out, err } = await unlock(['a'], { terminal: person });
+    const { code, out, err } = await unlock(['a', '--reason', 'TICKET-42'], { terminal: person });
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(person.questions).toEqual(['Take the lock from its holder? [y/N] ']);
     expect(out).toContain(`  holder   ${owner}, once, ends in `);
     expect(out).toMatch(
-      new RegExp(`^Taken away on 127\\.0\\.0\\.1:\\d+ from ${owner}: .* left$`, 'm'),
+      new RegExp(`^Taken away on 127\\.0\\.0\\.1:\\d+ from ${owner}: .* left; reason: "TICKET-42"$`, 'm'),
     );
     await (await waiting).release();
   });

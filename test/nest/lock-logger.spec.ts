@@ -33,12 +33,12 @@ const EVENTS: [LockEvent, string, string][] = [
   [
     { type: 'opened', clients: ['d60b2ca2-d0a6'], host: 'shop-7', pid: 17 },
     'log',
-    'Owners of this process begin with d60b2ca2-d0a6 (shop-7, pid 17)',
+    'Owner ids of this process (shop-7, pid 17) begin with d60b2ca2-d0a6',
   ],
   [
     { type: 'opened', clients: ['d60b2ca2-d0a6', 'f3627c0f-f376'], host: 'shop-7', pid: 17 },
     'log',
-    'begin with d60b2ca2-d0a6 or f3627c0f-f376 (shop-7',
+    'begin with d60b2ca2-d0a6 or f3627c0f-f376',
   ],
   [
     { type: 'lost', ...LOCK, reason: 'gone', heldMs: 1, error: new LeaseLostError('x', 'gone') },
@@ -244,7 +244,7 @@ describe('LockLogger', () => {
     );
     const said = monitors.flatMap((monitor) => monitor.status().clients);
     const at = `(${hostname()}, pid ${String(process.pid)})`;
-    const text = (client: string) => `Owners of this process begin with ${client} ${at}`;
+    const text = (client: string) => `Owner ids of this process ${at} begin with ${client}`;
     const ours = lines.filter(([, , context]) => context === 'RedisLock');
     expect(ours.sort()).toEqual(said.map((client) => ['log', text(client), 'RedisLock']).sort());
     const { owner } = await app.locks.acquire('x');

@@ -1,3 +1,4 @@
+import { quoteName } from '../core/api/errors.js';
 import type { LockProcess } from '../core/api/observer.js';
 import { UNSAFE_CHARACTERS } from '../core/api/shapes.js';
 import type { LockInspection } from '../primitives/monitor/inspection.js';
@@ -137,12 +138,15 @@ export function takenLine({
   node,
   holders,
   remainingMs,
+  reason,
 }: {
   readonly node: string;
   readonly holders: readonly { readonly owner: string; readonly process?: LockProcess }[];
   readonly remainingMs: number;
+  readonly reason?: string | undefined;
 }): string {
+  const why = reason === undefined ? '' : `; reason: ${quoteName(reason)}`;
   const owners = holders.map(({ owner, process }) => named(owner, process)).join(', ');
   const left = remainingMs === Infinity ? endsIn(remainingMs) : `${rounded(remainingMs)} left`;
-  return `${plain(`Taken away on ${node} from ${owners}: ${left}`)}\n`;
+  return `${plain(`Taken away on ${node} from ${owners}: ${left}${why}`)}\n`;
 }

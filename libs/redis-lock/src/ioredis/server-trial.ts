@@ -33,10 +33,12 @@ export class ServerTrial {
   async #judge(): Promise<void> {
     const infos = await within(INFO_MS, askServers(this.client));
     const problem = infos?.filter(mayEvict).map(evictionIn).find(Boolean);
-    if (problem !== undefined) throw new LockConfigurationError(problem);
+    if (problem !== undefined) {
+      throw new LockConfigurationError(`Refused by onEviction: ${problem}`);
+    }
     if (infos === undefined) {
       if (this.client.status !== 'ready') throw noConnectionError(undefined);
-      this.warn("Without an answer to INFO, onEviction: 'refuse' has no effect");
+      this.warn("Without an answer to INFO, onEviction: 'refuse' has no effect; allow +info");
     }
     this.isOver = true;
   }

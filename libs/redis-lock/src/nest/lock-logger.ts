@@ -128,7 +128,7 @@ function takenFrom({
 }
 
 function ownersIn(event: Extract<LockEvent, { type: 'opened' }>): string {
-  return `Owners of this process begin with ${event.clients.join(' or ')} ${at(event)}`;
+  return `Owner ids of this process ${at(event)} begin with ${event.clients.join(' or ')}`;
 }
 
 function at({ host, pid }: LockProcess): string {
