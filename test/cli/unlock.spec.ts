@@ -42,7 +42,10 @@ describe('unlock', () => {
     expect(person.questions).toEqual(['Take the lock from its holder? [y/N] ']);
     expect(out).toContain(`  holder   ${owner}, once, ends in `);
     expect(out).toMatch(
-      new RegExp(`^Taken away on 127\\.0\\.0\\.1:\\d+ from ${owner}: .* left; reason: "TICKET-42"$`, 'm'),
+      new RegExp(
+        `^Taken away on 127\\.0\\.0\\.1:\\d+ from ${owner}: .* left; reason: "TICKET-42"$`,
+        'm',
+      ),
     );
     await (await waiting).release();
   });
