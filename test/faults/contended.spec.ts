@@ -8,7 +8,8 @@ import { newStaff } from './support/fleet.js';
 import { telling } from './support/history.js';
 
 const SECTIONS = 30_000;
-const WITHIN_MS = 300_000;
+/** Beside two other specs, a slow machine needs more than half of it. */
+const WITHIN_MS = 600_000;
 
 describe('a lock that several processes want while everything goes wrong', () => {
   const redis = useRedis();
