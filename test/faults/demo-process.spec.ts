@@ -93,7 +93,7 @@ describe('npm run demo', () => {
           REDIS_URL: redis.url,
         },
       );
-      const url = await demo.says(SERVING);
+      const url = await demo.says(SERVING, { withinMs: 120_000 });
       const keys = await redis.admin.keys('*');
       // The shop has a queue, a reconciliation, and a latch that remembers its opening for 10 minutes.
       const ofShop = /^nestjs_(latch_request|client):|:bull:orders:|reconciliation/;

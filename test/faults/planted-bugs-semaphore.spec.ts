@@ -82,9 +82,10 @@ describeCases([
     planted: { 'a renewal creates what is gone': bugs.RENEWAL_CREATES },
     workload: async (lab) => {
       const semaphore = await semaphoreIn(lab, lab.redis.url, 1, { watchdogLeaseMs: 300 });
+      const other = await semaphoreIn(lab, lab.redis.url);
       const lease = await semaphore.acquire();
-      await semaphore.release(lease.permitIds);
-      await semaphore.acquire({ leaseTimeMs: 60_000 });
+      await other.release(lease.permitIds);
+      await other.acquire({ leaseTimeMs: 60_000 });
       const isLost = eventually(() => lease.state === 'lost');
       await within(5 * (300 + ROUND_TRIP_MS), isLost, 'the first one is told');
       await demandAll(lab, 1);

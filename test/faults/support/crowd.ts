@@ -1,5 +1,6 @@
 import {
   LeaseLostError,
+  LockArgumentError,
   LockBackendError,
   LockShutdownError,
   LockTimeoutError,
@@ -114,6 +115,8 @@ export class Crowd {
     } catch (error) {
       if (error instanceof LeaseLostError) this.#report.lost++;
       else if (error instanceof LockTimeoutError) this.#report.timeouts++;
+      // On a slow machine, grants may come later than a short lease.
+      else if (error instanceof LockArgumentError) this.#report.timeouts++;
       else if (error instanceof LockBackendError) this.#report.backendErrors++;
       else if (error instanceof LockShutdownError && this.#isStopped) return;
       else if (!(error instanceof GaveUp)) this.#violated(`unexpected ${describe(error)}`);

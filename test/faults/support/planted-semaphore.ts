@@ -10,8 +10,8 @@ import { script, type Bug } from './planted.js';
 /** As a plain semaphore does it: a release that is sent again counts again. */
 export const RELEASE_COUNTS_AGAIN: Bug = script(
   RELEASE,
-  `if removed > 0 and free then free = redis.call('incrby', counter, removed) end`,
-  `if free then free = redis.call('incrby', counter, #ids) end`,
+  /if removed > 0 and free then([^]*?)'incrby', counter, removed\)/,
+  `if free then\n  local counted = redis.pcall('incrby', counter, #ids)`,
 );
 
 /** A release by id that is sent again finds nothing, and says that nothing was given back. */
