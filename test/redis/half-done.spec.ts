@@ -18,7 +18,7 @@ const OF_CONNECTIONS = ['publish', 'pubsub|numsub'];
 /** The permits count as expired then, so the next acquisition has them: `permits.scripts.spec.ts`. */
 const RETURNED_LATER = 'semaphore.release without incrby';
 
-/** What the courses leave out. */
+/** Further steps of each service: its course leaves them out. */
 const MORE: Partial<Record<Service, Course>> = {
   async LockService({ ours }) {
     const locks = new LockService(ours);
@@ -124,8 +124,8 @@ describe('a script without one of its commands', () => {
   };
 
   /**
-   * What is held, with its type, and whether it expires. Entries of waiters and tokens are no part of
-   * it: they expire, or the next attempt corrects them. A reader has several leases, or the longest.
+   * The holds in Redis, with type, and whether each expires. Entries of waiters and tokens are no part
+   * of it: they expire, or the next attempt corrects them. A reader has several leases, or the longest.
    */
   const heldOf = async (names: readonly string[]): Promise<State> => {
     const seen: Record<string, unknown> = {};
@@ -215,8 +215,8 @@ function has(state: State, owner: string | number): boolean {
 }
 
 /**
- * What an acquisition has made of nothing: a hold that expires, although it could not read whose turn
- * it is; or, with a refusal, the number of permits, all of them free.
+ * An acquisition that began with no key leaves a hold that expires, although it could not read whose
+ * turn it is. With a refusal it leaves the number of permits, all of them free.
  */
 function isWhole(state: State, refusal: unknown): boolean {
   const all = Object.values(state) as { type: string; expires: boolean }[];
