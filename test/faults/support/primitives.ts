@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { EventEmitter, once } from 'node:events';
 
 import { LockTimeoutError } from '../../../libs/redis-lock/src/core/api/errors.js';
 import { LatchService } from '../../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
@@ -42,8 +42,6 @@ export interface Kind {
 const alone = (take: Take): Primitive => ({ take, against: take });
 
 const CAPACITY = 2;
-/** A caller that has opened a latch stands back for so long. */
-const OPEN_MS = 20;
 const otherOf = (name: string) => `${name}:2`;
 
 /** All topologies are tried with these primitives. */
@@ -136,16 +134,29 @@ function counted(context: LockContext): Primitive {
 
 /**
  * The caller that has set the latch opens it again; the others wait for that. A latch that is set anew at
- * once has never been open for them.
+ * once has never been open for them, so its opener stands back until one of them has seen it.
  */
 function latched(context: LockContext): Primitive {
   const latches = new LatchService(context);
+  const waits = new EventEmitter().setMaxListeners(0);
+  const waiting = new Map<string, number>();
+  const count = (name: string, change: number) =>
+    waiting.set(name, (waiting.get(name) ?? 0) + change);
+  const wait = async (name: string, waitTimeMs: number) => {
+    count(name, 1);
+    try {
+      return await latches.get(name).wait({ waitTimeMs });
+    } finally {
+      count(name, -1);
+      waits.emit(name);
+    }
+  };
   return alone(async (name, waitTimeMs) => {
     const latch = latches.get(name);
     const until = performance.now() + waitTimeMs;
     while (!(await setOrGiveUp(() => latch.trySetCount(1), latch.countDown))) {
       const leftMs = Math.max(0, Math.ceil(until - performance.now()));
-      if (await latch.wait({ waitTimeMs: leftMs })) continue;
+      if (await wait(name, leftMs)) continue;
       throw new LockTimeoutError(name, {
         waitedMs: waitTimeMs,
         retryAfterMs: 0,
@@ -154,8 +165,9 @@ function latched(context: LockContext): Primitive {
     }
     return {
       release: async () => {
+        const seen = once(waits, name);
         await latch.countDown();
-        await delay(OPEN_MS);
+        if (waiting.get(name)) await seen;
       },
     };
   });
