@@ -24,10 +24,8 @@ export function timeoutError(
   { remainingMs, blockedBy }: Refusal,
 ): LockTimeoutError {
   const around = surroundingLeases().filter(({ hold }) => hold.isLive);
-  const { name, options } = acquisition;
-  const waitsForItself =
-    options.nesting === 'wait' && around.some((lease) => excludes(lease, acquisition));
-  return new LockTimeoutError(name, {
+  const waitsForItself = blockedBy === 'other' && around.some((at) => excludes(at, acquisition));
+  return new LockTimeoutError(acquisition.name, {
     waitedMs: waitedMs(acquisition),
     retryAfterMs: remainingMs,
     blockedBy: waitsForItself ? 'surrounding' : blockedBy,

@@ -72,7 +72,8 @@ export class LockTimeoutError extends LockError {
   /**
    * - `other`: another owner holds the lock.
    * - `sibling`: another branch of the caller's own scope holds it.
-   * - `surrounding`: the hold that surrounds the call holds it, and `nesting` is `wait`.
+   * - `surrounding`: the hold that surrounds the call holds it. The call cannot join it: `nesting`
+   * is `wait`, or the hold is of another kind.
    * - `unset`: the semaphore has no permits yet (`capacity`, `trySetPermits`).
    */
   readonly blockedBy: 'other' | 'sibling' | 'surrounding' | 'unset';

@@ -42,8 +42,8 @@ export function heldBy(
 ): string {
   if (holder === 'surrounding') {
     return (
-      "a hold of this lock surrounds the call, and nesting is 'wait'. A nested call needs 'join'. " +
-      'Code inside of the hold must not await another call'
+      'a hold of this name surrounds the call, which cannot join it: ' +
+      "nesting is 'wait', or the hold is of another kind. Code inside of the hold must not await it"
     );
   }
   const who = holder === 'sibling' ? 'another branch of the same scope' : 'another owner';
