@@ -1,34 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import {
-  openLocks,
-  type Lease,
-  type LockEvent,
-  type LockFamily,
-  type OpenLocksOptions,
-} from 'nestjs-redis-lock/core';
+import { type Lease, type LockEvent, type LockFamily } from 'nestjs-redis-lock/core';
 import { hostname } from 'node:os';
-import { eventually, expectNothingLeft, useRedis } from '../support/set-up.js';
+import { eventually, useRedis } from '../support/set-up.js';
+import { useLockFamilies } from '../support/lock-families.js';
 import { ClusterGroup } from '../support/topology.js';
 
 const HERE = { host: hostname(), pid: process.pid };
 const DAY_MS = 86_400_000;
 const servers = [useRedis(), useRedis(), useRedis()] as const;
 const [redis] = servers;
-const opened = new Set<LockFamily>();
-
-afterEach(async () => {
-  const families = [...opened];
-  opened.clear();
-  await Promise.all(families.map((family) => family.close()));
-  for (const server of servers) await eventually(() => expectNothingLeft(server));
-});
-
-function open(options: OpenLocksOptions = {}): LockFamily {
-  const family = openLocks({ connection: redis.url, ...options });
-  opened.add(family);
-  return family;
-}
+const open = useLockFamilies(servers);
 
 const recordOf = (locks: LockFamily, prefix = '') =>
   `nestjs_client:{${prefix}${String(locks.monitor.status().clients[0])}}`;
@@ -36,8 +18,9 @@ const isThere = async (key: string, server = redis) => (await server.admin.exist
 
 describe('the record of a process', () => {
   it('names host and pid for a day, is written once, and goes with the process', async () => {
+    let locks: LockFamily | undefined;
     const sent = await redis.commandsDuring(async () => {
-      const locks = open({ keyPrefix: 'shop:' });
+      locks = open({ keyPrefix: 'shop:' });
       await locks.lock.using('a', () => undefined);
       await locks.lock.using('a', () => undefined);
       const key = recordOf(locks, 'shop:');
@@ -46,7 +29,7 @@ describe('the record of a process', () => {
       expect(await redis.admin.pttl(key)).toBeGreaterThan(DAY_MS - 60_000);
     });
     expect(sent.set).toBe(1);
-    for (const family of opened) await family.close();
+    await locks?.close();
     await eventually(async () => expect(await redis.admin.keys('*')).toEqual([]));
   });
 

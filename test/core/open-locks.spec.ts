@@ -9,7 +9,6 @@ import {
   LockShutdownError,
   openLocks,
   type LockEvent,
-  type LockFamily,
   type OpenLocksOptions,
 } from 'nestjs-redis-lock/core';
 import { collectLockMetrics } from 'nestjs-redis-lock/prometheus';
@@ -17,32 +16,13 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { hostname } from 'node:os';
 import { Registry } from 'prom-client';
 import { of } from 'rxjs';
-import {
-  eventually,
-  expectNothingLeft,
-  Gate,
-  useRedis,
-  useWorkers,
-  watch,
-} from '../support/set-up.js';
+import { eventually, Gate, useRedis, useWorkers, watch } from '../support/set-up.js';
+import { useLockFamilies } from '../support/lock-families.js';
 import type { Api } from './open-locks.worker.js';
 
 const servers = [useRedis(), useRedis(), useRedis()] as const;
 const [redis] = servers;
-const opened = new Set<LockFamily>();
-
-afterEach(async () => {
-  const families = [...opened];
-  opened.clear();
-  await Promise.all(families.map((family) => family.close()));
-  for (const server of servers) await eventually(() => expectNothingLeft(server));
-});
-
-function open(options: OpenLocksOptions = {}): LockFamily {
-  const family = openLocks({ connection: redis.url, ...options });
-  opened.add(family);
-  return family;
-}
+const open = useLockFamilies(servers);
 
 const nameOf = (call: Promise<unknown>) => call.catch((error: unknown) => (error as Error).name);
 
