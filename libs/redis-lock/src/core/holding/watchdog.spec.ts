@@ -350,11 +350,11 @@ describe('Watchdog', () => {
     hold('n:short', { own: LEASE_MS / 10, leaseTimeMs: LEASE_MS / 10 });
     hold('n:usual');
     await advance(INTERVAL_MS);
-    const short = sent.filter(({ keys }) => keys.includes('n:short'));
+    // Both may be due at once, and share a script.
+    const short = sent.flatMap(({ renewals }) => renewals).filter(({ key }) => key === 'n:short');
     expect(short.length).toBeGreaterThanOrEqual(9);
     expect(short.length).toBeLessThanOrEqual(12);
-    const asked = short.flatMap(({ renewals }) => renewals.map(({ renewMs }) => renewMs));
-    expect(new Set(asked)).toEqual(new Set([LEASE_MS / 10]));
+    expect(new Set(short.map(({ renewMs }) => renewMs))).toEqual(new Set([LEASE_MS / 10]));
     expect(sent.filter(({ keys }) => keys.includes('n:usual'))).toHaveLength(1);
   });
 
