@@ -49,8 +49,9 @@ between read and write until the failure is certain.`,
   ],
   costNotes: `commands: all commands that Redis ran for a buyer, including those in scripts.
 overtaken: pairs of buyers who did not buy in their order of arrival; 0 is a
-queue, 50 is chance. -: two buyers bought the same piece, or fewer than two
-bought.`,
+queue, 50 is chance. With two processes, chance decides whose callers reach
+Redis first; a fair lock keeps the order in which they do. -: two buyers bought
+the same piece, or fewer than two bought.`,
   strategyTitle: 'The strategies; up to redis-lock, each fixes a flaw of the one before:',
   strategies: {
     naive: 'no lock',

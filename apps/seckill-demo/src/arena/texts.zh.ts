@@ -44,6 +44,7 @@ export const chinese: Texts = {
   ],
   costNotes: `每单命令数：Redis 为一位买家执行的全部命令，包括脚本中的命令。被插队：在买到
 的买家中，购买顺序与到达顺序相反的买家对所占的百分比，0 是排队，50 是随机。
+两个进程时，谁的请求先到 Redis 是随机的；公平锁保持的是到达 Redis 的顺序。
 -：两位买家买到同一件，或买到的不足两人。`,
   strategyTitle: '各种策略；到 redis-lock 为止，每一种修复前一种的漏洞：',
   strategies: {
