@@ -53,14 +53,14 @@ describe('top', () => {
     const { code, out, err } = await top(['--key-prefix', 'app:']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(
-      /^127\.0\.0\.1:\d+: 4 held, 1 waiting\nNAME +KIND +HOLDS +ENDS IN +WAITING +HOLDER\n/,
+      /^127\.0\.0\.1:\d+: 4 held, 1 waiting\nNAME +HOLDER +KIND +HOLDS +ENDS IN +WAITING +OWNER\n/,
     );
     const end = expect.stringMatching(/^(19|20) s$/);
     expect(rowsOf(out)).toEqual([
-      ['busy', 'lock', '1', end, '1', busy.owner],
-      ['pool', 'semaphore', '-', end, '0', '2 of 3 permits'],
-      ['{doc}:1', 'read', '1', end, '0', expect.stringMatching(/^[^ ]+ and 1 more$/)],
-      ['{shop}:pool', 'semaphore', '-', end, '0', '2 of 3 permits'],
+      ['busy', 'unknown', 'lock', '1', end, '1', busy.owner],
+      ['pool', '2 of 3 permits', 'semaphore', '-', end, '0', '-'],
+      ['{doc}:1', 'unknown and 1 more', 'read', '1', end, '0', expect.stringMatching(/:\d+$/)],
+      ['{shop}:pool', '2 of 3 permits', 'semaphore', '-', end, '0', '-'],
     ]);
     for (const lease of [busy, reading, more]) await lease.release();
     await (await waiting).release();
@@ -81,7 +81,7 @@ describe('top', () => {
     await redis.admin.hset('other', 'java:1', 1);
     const sent = await redis.commandsDuring(async () => {
       const { out } = await top(['a', 'b']);
-      expect(rowsOf(out).map(([name, kind]) => [name, kind])).toEqual([
+      expect(rowsOf(out).map(([name, , kind]) => [name, kind])).toEqual([
         ['a', 'lock'],
         ['b', 'free'],
       ]);
@@ -94,7 +94,7 @@ describe('top', () => {
     await redis.admin.set('text', 'x');
     const { code, out } = await top(['text', 'b']);
     expect(code).toBe(1);
-    expect(rowsOf(out)[0]?.slice(0, 2)).toEqual(['b', 'free']);
+    expect(rowsOf(out)[0]?.slice(0, 3)).toEqual(['b', '-', 'free']);
     expect(out).toMatch(new RegExp(`^text on 127.0.0.1:${redis.port}: it holds something`, 'm'));
     const asJson = await top(['text', '--json']);
     expect(asJson.code).toBe(1);
@@ -158,6 +158,22 @@ describe('top', () => {
     for (const lease of leases) await lease.release();
   });
 
+  it('shows the process of a holder on a screen of 80 columns', async () => {
+    const { locks, context } = open();
+    const lease = await locks.plain.acquire('orders:invoice:{shop-42}:2026-11', LEASE);
+    const record = `nestjs_client:{${context.client}}`;
+    await redis.admin.set(record, '4242 orders-api-7d9f8b6c5d-x2x4z');
+    const person = Object.assign(new Person(), { columns: 80 });
+    let shown = '';
+    const running = top([], { terminal: person, onOut: (text) => (shown += text) });
+    await eventually(() => shown.includes(CLEAR));
+    person.press('q');
+    await running;
+    expect(shown).toContain('  orders-api-7d9f8b6c5d-x2x4z, pid 4242  ');
+    await lease.release();
+    await redis.admin.del(record);
+  });
+
   it('keeps to the size of the screen with wide characters and names of no locks', async () => {
     const names = Array.from({ length: 12 }, (_, i) => `秒杀商品库存扣减_${String(i)}`);
     for (const name of names.slice(6)) await redis.admin.set(name, 'x');
@@ -173,7 +189,7 @@ describe('top', () => {
       (line) => line.length + (line.match(/\p{Script=Han}/gu)?.length ?? 0),
     );
     expect(Math.max(...columns)).toBeLessThanOrEqual(30);
-    expect(frame[2]).toMatch(/^秒杀商品库存扣减_0 {2}free/);
+    expect(frame[2]).toMatch(/^秒杀商品库存扣减_0 {2}- +fr$/);
     await redis.admin.del(...names);
   });
 

@@ -1,7 +1,8 @@
 import type { LockInspection } from '../primitives/monitor/inspection.js';
+import { placeOf } from '../core/client-record.js';
 import { rounded } from './clocks.js';
 import type { Terminal } from './io.js';
-import { named, plain, problemLine } from './report.js';
+import { plain, problemLine } from './report.js';
 import type { Problem } from './watch.js';
 
 /** The content of a frame of `top`. */
@@ -14,8 +15,8 @@ export interface Shown {
   readonly problems: readonly ({ readonly name: string } & Problem)[];
 }
 
-/** A narrow screen cuts the end off. */
-const HEADS = ['NAME', 'KIND', 'HOLDS', 'ENDS IN', 'WAITING', 'HOLDER'] as const;
+/** A narrow screen cuts the end off: the process of a holder comes first, and its long id last. */
+const HEADS = ['NAME', 'HOLDER', 'KIND', 'HOLDS', 'ENDS IN', 'WAITING', 'OWNER'] as const;
 /** The lines without a lock: two of headings, and one for the rest. */
 const OTHER_LINES = 3;
 
@@ -89,15 +90,17 @@ function waitingIn({ queues }: LockInspection): number {
 function rowOf(look: Shown['looks'][number], hasNode: boolean): string[] {
   const { name, node, kinds, holders, holderCount, remainingMs, permits } = look;
   const [first] = holders;
+  const place = first?.process === undefined ? 'unknown' : placeOf(first.process);
   const more = holderCount > 1 ? ` and ${String(holderCount - 1)} more` : '';
   const isSemaphore = first?.kind === 'semaphore' && permits !== undefined;
   const inUse = `${String(permits?.acquired)} of ${String(permits?.capacity)} permits`;
   return [
     hasNode ? `${name} on ${node}` : name,
+    isSemaphore ? inUse : first === undefined ? '-' : place + more,
     kinds.length === 0 ? 'free' : kinds.join(','),
     isSemaphore || first === undefined ? '-' : String(first.holdCount),
     remainingMs === Infinity ? 'never' : remainingMs === 0 ? '-' : rounded(remainingMs),
     String(waitingIn(look)),
-    isSemaphore ? inUse : first === undefined ? '-' : named(first.owner, first.process) + more,
+    isSemaphore || first === undefined ? '-' : first.owner,
   ];
 }

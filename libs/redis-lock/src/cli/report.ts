@@ -1,6 +1,7 @@
 import { quoteName } from '../core/api/errors.js';
 import type { LockProcess } from '../core/api/observer.js';
 import { UNSAFE_CHARACTERS } from '../core/api/shapes.js';
+import { placeOf } from '../core/client-record.js';
 import type { LockInspection } from '../primitives/monitor/inspection.js';
 import { rounded } from './clocks.js';
 import type { Finding } from './finding.js';
@@ -79,8 +80,8 @@ function permitsLine({
 }
 
 /** An owner or a client, with its process if that is known. */
-export function named(who: string, process: LockProcess | undefined): string {
-  return process === undefined ? who : `${who} (${process.host}, pid ${String(process.pid)})`;
+function named(who: string, process: LockProcess | undefined): string {
+  return process === undefined ? who : `${who} (${placeOf(process)})`;
 }
 
 function holderLine({ kind, owner, holdCount, remainingMs, process }: Holder): string {

@@ -24,6 +24,11 @@ export const CLIENT_FOOTPRINT = {
 /** The process that runs this code. */
 export const HERE: LockProcess = { host: hostname(), pid: process.pid };
 
+/** For people. */
+export function placeOf({ host, pid }: LockProcess): string {
+  return `${host}, pid ${String(pid)}`;
+}
+
 export const WRITE_CLIENT = defineScript({
   name: 'client.write',
   keys: ['record'],

@@ -1,13 +1,8 @@
 import { Logger } from '@nestjs/common';
 
 import { quoteName, UNSET_PERMITS, type LeaseLostError } from '../core/api/errors.js';
-import {
-  tell,
-  type LockEvent,
-  type LockKind,
-  type LockObserver,
-  type LockProcess,
-} from '../core/api/observer.js';
+import { tell, type LockEvent, type LockKind, type LockObserver } from '../core/api/observer.js';
+import { placeOf } from '../core/client-record.js';
 
 type Level = 'error' | 'warn' | 'log';
 
@@ -121,18 +116,14 @@ function takenFrom({
   reason,
 }: Extract<LockEvent, { type: 'force-released' }>): string {
   const [process] = holders.flatMap((holder) => holder.process ?? []);
-  const one = process === undefined ? 'its holder' : `its holder ${at(process)}`;
+  const one = process === undefined ? 'its holder' : `its holder (${placeOf(process)})`;
   const who = holders.length === 1 ? one : `its ${String(holders.length)} holders`;
   const left = remainingMs === Infinity ? 'with no expiry' : `with ${ms(remainingMs)} left`;
   return `${who} by forceRelease(), ${left}${reason === undefined ? '' : `: ${quoteName(reason)}`}`;
 }
 
 function ownersIn(event: Extract<LockEvent, { type: 'opened' }>): string {
-  return `Owner ids of this process ${at(event)} begin with ${event.clients.join(' or ')}`;
-}
-
-function at({ host, pid }: LockProcess): string {
-  return `(${host}, pid ${String(pid)})`;
+  return `Owner ids of this process (${placeOf(event)}) begin with ${event.clients.join(' or ')}`;
 }
 
 function leases(count: number): string {
