@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { systemClock } from '../core/time/clock.js';
 import { LockError } from '../core/api/errors.js';
 import { KeySpace } from '../core/redis/key-names.js';
+import { isMisspelt } from '../ioredis/connection-options.js';
 import { DEFAULT_URL, disconnect } from '../ioredis/redis-client.js';
 import { textOf, UnreachableError } from './answers.js';
 import { runDoctor } from './doctor-command.js';
@@ -167,12 +168,19 @@ function unknown(
   known: readonly string[],
   prefix = '',
 ): string {
-  const all = known.map((word) => prefix + word);
-  if (given === undefined) return `A ${what} is missing: ${all.join(', ')}`;
-  const shared = (word: string) => sharedStart(word, given) - prefix.length;
-  const [closest = ''] = all.toSorted((a, b) => shared(b) - shared(a));
-  const rest = shared(closest) < SHARED_BY_TYPO ? all.join(', ') : `did you mean ${closest}?`;
-  return `Unknown ${what} ${given}: ${rest}`;
+  const all = known.map((word) => prefix + word).join(', ');
+  if (given === undefined) return `A ${what} is missing: ${all}`;
+  const bare = given.slice(prefix.length);
+  const [closest = ''] = known.toSorted((a, b) => likeness(b, bare) - likeness(a, bare));
+  const isTypo = likeness(closest, bare) >= SHARED_BY_TYPO;
+  return `Unknown ${what} ${given}: ${isTypo ? `did you mean ${prefix + closest}?` : all}`;
+}
+
+/** The most characters with which the given word, and one part of the known one, both begin. */
+function likeness(known: string, given: string): number {
+  const words = [known, ...known.split('-')];
+  if (words.some((word) => isMisspelt(given, word))) return Math.max(given.length, SHARED_BY_TYPO);
+  return Math.max(...words.map((word) => sharedStart(word, given)));
 }
 
 /** The number of characters with which both begin. */

@@ -174,7 +174,7 @@ function lettersOf(name: string): string {
 }
 
 /** With one letter more, less or other, or two swapped. Words of three letters are too alike. */
-function isMisspelt(given: string, known: string): boolean {
+export function isMisspelt(given: string, known: string): boolean {
   let start = 0;
   while (start < given.length && given[start] === known[start]) start += 1;
   let end = 0;
