@@ -64,6 +64,7 @@ describe('inspect', () => {
     expect(found).toMatchObject({ elsewhere: { keys: ['orders:order_9'], isComplete: true } });
     const unlock = await run(['unlock', 'order_9', '--yes', '--url', redis.url]);
     expect(unlock.out).toBe(`order_9 ${at}${hint}The lock is not held.\n`);
+    expect(unlock.code).toBe(1);
     await lease.release();
 
     const pool = bare.semaphores.get('order_9', { capacity: 2 });

@@ -46,7 +46,7 @@ Options:
 REDIS_USERNAME and REDIS_PASSWORD are used where the url has none.
 
 Exit code: 0 nothing breaks locks (there may be warnings), 1 something does, or the unlock was not
-confirmed, 2 wrong arguments, 69 Redis cannot be reached.
+confirmed or missed the prefix, 2 wrong arguments, 69 Redis cannot be reached.
 `;
 
 /** Resolves with the exit code, when everything is closed. Never rejects. */

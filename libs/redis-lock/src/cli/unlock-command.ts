@@ -114,7 +114,9 @@ function report(
   else if (taken.length > 0) out(taken.map(takenLine).join('') + restLine(nodes));
   else if (isHeld) out('The lock was released meanwhile.\n');
   else if (!isBroken) out(`The lock is not held${kind === undefined ? '' : ` as ${kind}`}.\n`);
-  return isBroken ? EXIT.broken : EXIT.fine;
+  // A wrong prefix must not look like a success to a script.
+  const isElsewhere = nodes.some((look) => 'elsewhere' in look && look.elsewhere.keys.length > 0);
+  return isBroken || (!isHeld && isElsewhere) ? EXIT.broken : EXIT.fine;
 }
 
 /** Only the holders that were shown have lost it. */
