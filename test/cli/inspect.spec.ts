@@ -77,7 +77,7 @@ describe('inspect', () => {
 
   it('says when it could not search all keys for other prefixes', async () => {
     const cut =
-      '  but      other prefixes were not all searched: it needs +scan, and ends after 2 s\n';
+      '  but      other prefixes were not all searched: it needs +scan and their keys, and ends after 2 s\n';
     // More hashes that are no locks than it inspects.
     const pipeline = redis.admin.pipeline();
     for (let i = 0; i < 150; i++) pipeline.hset(`profile:${String(i)}:9`, 'name', 'Li');
@@ -91,6 +91,11 @@ describe('inspect', () => {
     const env = { REDIS_URL: redis.url, REDIS_USERNAME: 'shop', REDIS_PASSWORD: 'pw' };
     const refused = await run(['inspect', 'a', '--key-prefix', 'app:'], { env });
     expect(refused).toMatchObject({ code: 0, out: expect.stringContaining(cut) });
+    await redis.admin.acl('SETUSER', 'shop', '+scan');
+    await redis.admin.hset('other:a', 'java:1', 1);
+    const unreadable = await run(['inspect', 'a', '--key-prefix', 'app:'], { env });
+    expect(unreadable).toMatchObject({ code: 0, out: expect.stringContaining(cut), err: '' });
+    await redis.admin.flushall();
     await redis.admin.acl('DELUSER', 'shop');
   });
 

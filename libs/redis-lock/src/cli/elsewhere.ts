@@ -1,11 +1,11 @@
-import { LockError } from '../core/api/errors.js';
+import { LockBackendError, LockError } from '../core/api/errors.js';
 import type { Clock } from '../core/time/clock.js';
 import { KeySpace } from '../core/redis/key-names.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
 import { ask } from './answers.js';
 import { globbed } from './permissions.js';
 import { nodesOf, type Server } from './server.js';
-import { answered, closed, contextOn, type Look, type Watched } from './watch.js';
+import { closed, contextOn, type Look, type Watched } from './watch.js';
 
 /** Held locks whose key ends in a free name: its prefix may be missing or wrong. */
 export interface Elsewhere {
@@ -43,15 +43,18 @@ async function search(server: Server, name: string, key: string, clock: Clock): 
   const until = clock.now() + SEARCH_MS;
   const keys: string[] = [];
   let left = MOST_KEYS;
+  let isComplete = true;
   try {
     for await (const found of keysEndingIn(name, server)) {
       for (const one of found.filter((other) => other !== key && !keys.includes(other))) {
         if (left-- === 0 || clock.now() >= until) return { keys, isComplete: false };
-        if (await isHeld(monitor, one)) keys.push(one);
+        const held = await isHeld(monitor, one);
+        if (held === true) keys.push(one);
+        isComplete &&= held !== undefined;
       }
       if (clock.now() >= until) return { keys, isComplete: false };
     }
-    return { keys, isComplete: true };
+    return { keys, isComplete };
   } catch (error) {
     if (error instanceof RefusedError) return { keys, isComplete: false };
     throw error;
@@ -78,13 +81,13 @@ async function* keysEndingIn(name: string, server: Server): AsyncGenerator<strin
   }
 }
 
-/** False for a helper key, and for a key that is no lock. */
-async function isHeld(monitor: LockMonitor, key: string): Promise<boolean> {
+/** False for a helper key, and for a key that is no lock. Undefined if the user may not read it. */
+async function isHeld(monitor: LockMonitor, key: string): Promise<boolean | undefined> {
   try {
     NO_PREFIX.key(key);
-    return (await answered(monitor.inspect(key))).holderCount > 0;
+    return (await monitor.inspect(key)).holderCount > 0;
   } catch (error) {
-    if (error instanceof LockError) return false;
-    throw error;
+    if (!(error instanceof LockError)) throw error;
+    return error instanceof LockBackendError ? undefined : false;
   }
 }

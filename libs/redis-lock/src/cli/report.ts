@@ -122,7 +122,7 @@ function elsewhereLines({ name, elsewhere }: Exclude<Look, Problem>): string[] {
     return `  but      ${key} is held: use ${how}`;
   });
   const rest =
-    '  but      other prefixes were not all searched: it needs +scan, and ends after 2 s';
+    '  but      other prefixes were not all searched: it needs +scan and their keys, and ends after 2 s';
   return elsewhere.isComplete ? found : [...found, rest];
 }
 
