@@ -43,6 +43,17 @@ describe('the record of a process', () => {
     client.disconnect();
   });
 
+  it('names no process if its host would write control characters to a log', async () => {
+    const locks = open();
+    await eventually(() => isThere(recordOf(locks)));
+    await locks.lock.using('a', async () => {
+      const processOf = async () => (await locks.monitor.inspect('a')).holders[0]?.process;
+      expect(await processOf()).toEqual(HERE);
+      await redis.admin.set(recordOf(locks), '17 shop\u001b[2J');
+      expect(await processOf()).toBeUndefined();
+    });
+  });
+
   it('is written again on a server that has lost it', async () => {
     const locks = open();
     await eventually(() => isThere(recordOf(locks)));

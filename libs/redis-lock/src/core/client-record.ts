@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 
 import type { LockProcess } from './api/observer.js';
+import { UNSAFE_CHARACTERS } from './api/shapes.js';
 import { ANSWER_MS, type RedisConnection } from './redis/connection.js';
 import { helperKey, prefixOf, type Footprint } from './redis/key-names.js';
 import { defineScript } from './redis/script.js';
@@ -112,7 +113,9 @@ export async function processesOf(
       session.connection.run(READ_CLIENT, [recordKey(key)], []),
     );
     const [, pid, host] = /^(\d+) (.+)$/.exec(text) ?? [];
-    if (host !== undefined) known.set(client, { process: { host, pid: Number(pid) } });
+    // Any client of Redis may have written it, and logs show it.
+    if (host !== undefined && !UNSAFE_CHARACTERS.test(host))
+      known.set(client, { process: { host, pid: Number(pid) } });
   });
   await Promise.allSettled(asked);
   return (who) => known.get(clientOf(who)) ?? {};
