@@ -51,6 +51,20 @@ describe("onEviction: 'refuse'", () => {
     await locks.lock.using('a', () => undefined);
   });
 
+  it('asks again after a silence of the server', async () => {
+    await evicting('allkeys-lru', '100mb');
+    const client = new Redis(redis.url);
+    await client.ping();
+    const locks = open({ connection: client, onEviction: 'refuse' });
+    redis.pause();
+    const unanswered = nameOf(locks.lock.acquire('a', { waitTimeMs: 4_000 }));
+    const names = [await unanswered.finally(() => redis.resume())];
+    names.push(await nameOf(locks.lock.acquire('a')));
+    await locks.close();
+    client.disconnect();
+    expect(names).toEqual(['LockBackendError', 'LockConfigurationError']);
+  }, 20_000);
+
   it('warns where the user may not ask for the policy', async () => {
     await evicting('allkeys-lru', '100mb');
     await redis.admin.acl('SETUSER', 'blind', 'on', '>x', '~*', '&*', '+@all', '-info');

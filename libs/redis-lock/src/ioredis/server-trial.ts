@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 
 import { LockConfigurationError } from '../core/api/errors.js';
 import { outOfScope } from '../core/time/clock.js';
-import { noConnectionError } from './reply-error.js';
+import { isReply, noConnectionError } from './reply-error.js';
 import { askServers, evictionIn, mayEvict } from './set-up-warnings.js';
 
 /** The time for INFO while calls wait for it. */
@@ -20,7 +20,7 @@ export class ServerTrial {
 
   /**
    * All calls of a moment share one verdict.
-   * @throws {LockBackendError} the connection broke
+   * @throws {LockBackendError} the servers do not answer; the trial goes on
    * @throws {LockConfigurationError} a server may evict locks
    */
   async pass(): Promise<void> {
@@ -31,17 +31,22 @@ export class ServerTrial {
   }
 
   async #judge(): Promise<void> {
-    const infos = await within(INFO_MS, askServers(this.client));
-    const problem = infos?.filter(mayEvict).map(evictionIn).find(Boolean);
+    const infos = await within(INFO_MS, askServers(this.client).catch(unlessRefused));
+    if (infos === undefined) throw noConnectionError(undefined);
+    const problem = infos.filter(mayEvict).map(evictionIn).find(Boolean);
     if (problem !== undefined) {
       throw new LockConfigurationError(`Refused by onEviction: ${problem}`);
     }
-    if (infos === undefined) {
-      if (this.client.status !== 'ready') throw noConnectionError(undefined);
-      this.warn("Without an answer to INFO, onEviction: 'refuse' has no effect; allow +info");
+    if (infos.length === 0) {
+      this.warn("Without the right to INFO, onEviction: 'refuse' has no effect; allow +info");
     }
     this.isOver = true;
   }
+}
+
+function unlessRefused(error: unknown): string[] {
+  if (isReply(error)) return [];
+  throw error;
 }
 
 /** Undefined if it fails, or takes longer. */
