@@ -110,13 +110,17 @@ describe('optionsProblem', () => {
     }
   });
 
-  it.each(['maintNotifications', 'hostAddressFamily', 'socketKeepAlive', 'retryStrategyMs', 'dns'])(
-    'takes %s, which may be an option of a newer ioredis, unless its value is a url',
-    (option) => {
-      expect(optionsProblem({ host: 'redis', [option]: 'x' })).toBeUndefined();
-      expect(optionsProblem({ [option]: 'rediss://h' })).toContain(URL_ITSELF);
-    },
-  );
+  it.each([
+    'maintNotifications',
+    'hostAddressFamily',
+    'socketKeepAlive',
+    'retryStrategyMs',
+    'dns',
+    'id',
+  ])('takes %s, which may be an option of a newer ioredis, unless its value is a url', (option) => {
+    expect(optionsProblem({ host: 'redis', [option]: 'x' })).toBeUndefined();
+    expect(optionsProblem({ [option]: 'rediss://h' })).toContain(URL_ITSELF);
+  });
 
   it('refuses symbols, and shows no name that may be a part of a url', () => {
     for (const name of [Symbol('s3cret'), 's3cret@host']) {

@@ -183,7 +183,7 @@ export function isMisspelt(given: string, known: string): boolean {
   const differs = given.slice(start, given.length - end);
   const from = known.slice(start, known.length - end);
   if (differs.length <= 1 && from.length <= 1) return known.length > 3 || differs === from;
-  return differs.length === 2 && differs === from.charAt(1) + from.charAt(0);
+  return from.length === 2 && differs === from.charAt(1) + from.charAt(0);
 }
 
 /**
