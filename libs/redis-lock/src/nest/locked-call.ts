@@ -52,9 +52,9 @@ async function underLock<T>(
   signal: AbortSignal | undefined,
 ): Promise<unknown> {
   const { plan, args } = call;
-  const names = call.names();
   const progress = { hasBegun: false };
   try {
+    const names = call.names();
     const begin = () => {
       progress.hasBegun = true;
       return work();

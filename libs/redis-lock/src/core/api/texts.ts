@@ -42,8 +42,8 @@ export function heldBy(
 ): string {
   if (holder === 'surrounding') {
     return (
-      'a hold of this name surrounds the call, which cannot join it: ' +
-      "nesting is 'wait', or the hold is of another kind. Code inside of the hold must not await it"
+      'a hold of this name surrounds the call, which cannot join it. ' +
+      "Either nesting is 'wait', or the hold is of another kind. Code inside of it must not await this"
     );
   }
   const who = holder === 'sibling' ? 'another branch of the same scope' : 'another owner';
