@@ -378,6 +378,14 @@ function describePermitLoss({ redis, open }: PermitSuite): void {
       expect(await semaphore.permits()).toBe(total);
     });
 
+    it('returns its permits at a shutdown, too, after Redis has evicted the leases', async () => {
+      const [client, other] = [open({ shutdownTimeoutMs: 0 }), open()];
+      await client.locks.get('a', { capacity: 3 }).acquire({ permits: 2 });
+      await redis.admin.del(timeoutOf('a'));
+      await client.close();
+      expect(await other.locks.get('a').permits()).toBe(3);
+    });
+
     it('returns nothing twice: another client has released its permit', async () => {
       const [ours, theirs] = [open(), open()];
       const semaphore = ours.locks.get('a', { capacity: 3 });

@@ -69,7 +69,7 @@ describe('the record of a process', () => {
       await eventually(() => isThere(`nestjs_client:{${String(clients[1])}}`, server));
   });
 
-  it('does not delay close() when Redis does not answer', async () => {
+  it('delays close() by a second at most when Redis does not answer', async () => {
     const locks = open();
     await eventually(() => isThere(recordOf(locks)));
     redis.pause();

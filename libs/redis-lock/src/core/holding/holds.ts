@@ -8,7 +8,7 @@ import { Deadline } from '../time/deadline.js';
 import { Idle } from '../time/idle.js';
 import type { Hold } from './hold.js';
 import { Patience, PATIENCE_MS } from './patience.js';
-import type { OwnerId } from './protocol.js';
+import type { OwnerId, ReleaseAnswer } from './protocol.js';
 import { Watchdog } from './watchdog.js';
 
 /** A hold whose last lease is being released. */
@@ -208,15 +208,22 @@ export class Holds {
     // Redis may still store the key: others need not wait until it expires.
     if (reason !== 'gone') {
       const until = () => (reason === 'expired' ? this.endOf(hold) : -Infinity);
-      void background.run(() => hold.serially(() => this.releaseAll(hold, until)));
-    }
-    const { capacity } = hold;
-    if (reason === 'gone' && capacity !== undefined) hold.protocol.restore?.(hold, capacity);
+      void background.run(async () => {
+        const { value } = await hold.serially(() => this.releaseAll(hold, until));
+        if (reason === 'shutdown' && value === 'absent') await this.restore(hold);
+      });
+    } else void this.restore(hold);
     hold.listener?.ended(hold);
     return error;
   }
 
-  private releaseAll(hold: Hold, until: () => number): Promise<Reply<unknown>> {
+  /** The lease has not ended, so no other process has counted its permits. */
+  private async restore(hold: Hold): Promise<void> {
+    const { capacity, protocol } = hold;
+    if (capacity !== undefined) await protocol.restore?.(hold, capacity);
+  }
+
+  private releaseAll(hold: Hold, until: () => number): Promise<Reply<ReleaseAnswer>> {
     const release = () => hold.protocol.release(hold, 0, undefined, hold.keepMs);
     return untilAnswered(this.session, until, release, hold);
   }

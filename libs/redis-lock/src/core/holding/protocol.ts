@@ -187,7 +187,7 @@ export interface HoldProtocol {
   /** Deletes the entries of owners that no longer wait. Releases nothing. */
   cancelStrays?(key: string, owners: readonly OwnerId[]): Promise<Reply<unknown>>;
   /** Redis has lost it while its lease ran: counts again what no owner can release. Never rejects. */
-  restore?(hold: Owned, capacity: number): void;
+  restore?(hold: Owned, capacity: number): Promise<unknown>;
   /** One script for keys of one slot. It answers for each whether its owner still holds it. */
   renew(
     renewals: readonly Renewal[],

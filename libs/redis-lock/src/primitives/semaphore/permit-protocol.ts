@@ -86,12 +86,12 @@ export class PermitProtocol implements HoldProtocol {
     );
   }
 
-  restore({ key, owner }: Owned, capacity: number): void {
+  restore({ key, owner }: Owned, capacity: number): Promise<unknown> {
     const args = [owner, MARKER_TTL_MS, channelOf(key), capacity];
     const send = (counter: string, marker: string) =>
       this.context.connection.run(RESTORE, [counter, leasesKey(key), marker], args);
     // Without an answer, the request goes on in the background.
-    this.requests.ask(this.context.keys.nameOf(key), send, true).catch(() => undefined);
+    return this.requests.ask(this.context.keys.nameOf(key), send, true).catch(() => undefined);
   }
 
   async renew(
