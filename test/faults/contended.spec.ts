@@ -8,8 +8,8 @@ import { newStaff } from './support/fleet.js';
 import { telling } from './support/history.js';
 
 const SECTIONS = 30_000;
-/** Beside two other specs, a slow machine needs more than half of it. */
-const WITHIN_MS = 600_000;
+/** Only a contest that stands still takes so long. A slow machine needs half of it beside other specs. */
+const WITHIN_MS = 1_200_000;
 
 describe('a lock that several processes want while everything goes wrong', () => {
   const redis = useRedis();
@@ -37,6 +37,6 @@ describe('a lock that several processes want while everything goes wrong', () =>
         expect(Object.keys(faults).sort()).toEqual(Object.keys(FAULTS).sort());
       });
     },
-    2 * WITHIN_MS,
+    1.5 * WITHIN_MS,
   );
 });
