@@ -32,7 +32,7 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   // Most specs wait for Redis or for another process, so a core is not busy with one of them.
-  maxWorkers: 4 * availableParallelism(),
+  maxWorkers: 3 * availableParallelism(),
   testTimeout: 60_000,
   waitForUnhandledRejections: true,
   coverageProvider: 'v8',

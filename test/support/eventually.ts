@@ -1,5 +1,5 @@
 export interface EventuallyOptions {
-  /** How long it may take until the fact is there; 5 000. */
+  /** How long it may take until the fact is there; 15 000, since a noisy machine stands still for seconds. */
   withinMs?: number;
   /** The pause between two looks; 5. */
   everyMs?: number;
@@ -11,7 +11,7 @@ export interface EventuallyOptions {
  */
 export async function eventually<T>(
   fact: () => T | Promise<T>,
-  { withinMs = 5_000, everyMs = 5 }: EventuallyOptions = {},
+  { withinMs = 15_000, everyMs = 5 }: EventuallyOptions = {},
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   let reason: unknown = new Error('the fact was still unknown');

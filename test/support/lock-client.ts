@@ -32,8 +32,8 @@ export interface LockClient<Locks> {
 
 export type OpenLocks<Locks> = (options?: LockClientOptions) => LockClient<Locks>;
 
-/** Waits for a part of the checks after a spec; what is left then is a leak. */
-const LEFTOVER_MS = 5_000;
+/** Waits for a part of the checks after a spec, on a noisy machine too; what is left then is a leak. */
+const LEFTOVER_MS = 10_000;
 
 /**
  * Opens clients of a lock for the specs of a file. After each of them everything is closed, and the
