@@ -33,7 +33,8 @@ export default {
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   // Most specs wait for Redis or for another process, so a core is not busy with one of them.
   maxWorkers: 3 * availableParallelism(),
-  testTimeout: 60_000,
+  // Ends a test that stands still: the bounds that the library promises are in the tests.
+  testTimeout: 300_000,
   waitForUnhandledRejections: true,
   coverageProvider: 'v8',
   collectCoverageFrom: ['libs/*/src/**/*.ts'],

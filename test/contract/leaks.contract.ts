@@ -52,7 +52,7 @@ export function describeLeaks(cases: LeakCase[]): {
           expect(after.sockets).toBeLessThanOrEqual(SOCKETS);
         });
         // The keys about readers and waiters end by their TTL.
-        await eventually(async () => (await redis.admin.dbsize()) === HELD, { withinMs: 15_000 });
+        await eventually(async () => (await redis.admin.dbsize()) === HELD);
         expect(unhandled).toEqual([]);
       },
       300_000,

@@ -162,5 +162,5 @@ describe('FairLockService and its model', () => {
   it('agrees with it in any sequence of calls, losses and repeated scripts', async () => {
     const steps = [waits, waits, tries, releases, nests, aborts, loses, returns];
     await expectToFollowModel('fair', clients, steps, begin, agree);
-  }, 60_000);
+  });
 });

@@ -95,7 +95,7 @@ describe('a fair lock with waiters that no longer wait', () => {
       // A process removes its own when it next comes to a free lock.
       for (const client of all) await served(client, 1);
       expect(await view.queue()).toEqual([]);
-    }, 60_000);
+    });
 
     it('is granted to another process while theirs does not wait', async () => {
       const [client, other] = clients(2) as [Client, Client];
@@ -104,7 +104,7 @@ describe('a fair lock with waiters that no longer wait', () => {
       await served(other, 3);
       // Their process counts as alive for a while: only those that could be told are asked.
       expect(stopwatch.ms).toBeLessThan(isTold ? PROMPT_MS : 5_000 + PROMPT_MS);
-    }, 60_000);
+    });
 
     it('keeps the order of those that do wait, and lets in a Java thread behind them', async () => {
       const [client] = clients(1) as [Client];
@@ -119,7 +119,7 @@ describe('a fair lock with waiters that no longer wait', () => {
       expect(await java.tryLock()).toBeNull();
       await java.unlock();
       await (await waiter.promise).release();
-    }, 60_000);
+    });
   });
 
   it('removes only those that its process does not know', async () => {
@@ -135,7 +135,7 @@ describe('a fair lock with waiters that no longer wait', () => {
     expect(await view.holder()).toBe(held.owner);
     await held.release();
     for (const { promise } of waiters) await (await promise).release();
-  }, 60_000);
+  });
 
   describe('after the clock of Redis was set back', () => {
     const SET_BACK_MS = 60_000;

@@ -1,12 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect } from 'node:net';
 import pg from 'pg';
 import { startPostgresServer } from '../../scripts/postgres-server.mjs';
 import type { PostgresServer } from '../../scripts/postgres-server.mjs';
 import { eventually, useRedis } from '../support/set-up.js';
 import { DemoProcess } from '../demo/demo-process.js';
-
-jest.setTimeout(60_000);
 
 const PRIVATE_REDIS = /Private Redis on 127\.0\.0\.1:(\d+)/;
 const PRIVATE_POSTGRES = /Private Postgres on 127\.0\.0\.1:(\d+)/;

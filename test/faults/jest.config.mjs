@@ -8,5 +8,4 @@ export default {
   testPathIgnorePatterns: ['/node_modules/'],
   // Each of these specs starts several processes, and waits for them most of the time.
   maxWorkers: 3,
-  testTimeout: 180_000,
 };

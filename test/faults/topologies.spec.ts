@@ -187,7 +187,7 @@ describe.each<[string, () => Promise<Topology>]>([
     };
     await eventually(nothingIsLeft, { withinMs: LEASE_MS + 5_000 });
     await confirmsByReplicas(waiter, topology);
-  }, 120_000);
+  });
 });
 
 async function leftByAll(topology: Topology): Promise<string[]> {

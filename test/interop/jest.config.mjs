@@ -9,5 +9,4 @@ export default {
   testPathIgnorePatterns: ['/node_modules/'],
   // Each spec file has Java processes of its own, and waits most of its time.
   maxWorkers: 2,
-  testTimeout: 60_000,
 };

@@ -11,6 +11,4 @@ export default {
   globalSetup: '<rootDir>/test/package/pack.mjs',
   globalTeardown: '<rootDir>/test/package/unpack.mjs',
   maxWorkers: 2,
-  // Installing takes most of it, and the registry may be slow.
-  testTimeout: 300_000,
 };

@@ -10,7 +10,7 @@ describe('renewals in a Cluster', () => {
 
   beforeAll(async () => {
     group = await ClusterGroup.start({ masters: 2, replicated: false });
-  }, 60_000);
+  });
   afterAll(() => group.stop());
 
   /** Moves these keys of a slot, and leaves the others where they are. */

@@ -68,7 +68,7 @@ describe('while a slot of a Cluster is on its way', () => {
     await finish();
     await (await next).release();
     expect(await semaphore.availablePermits()).toBe(1);
-  }, 60_000);
+  });
 
   it('permits that are no leases are given back when it has arrived', async () => {
     const { context } = await process();
@@ -83,7 +83,7 @@ describe('while a slot of a Cluster is on its way', () => {
     await finish();
     await waiting;
     expect(await semaphore.availablePermits()).toBe(0);
-  }, 60_000);
+  });
 
   it('a latch is waited for, and counted down when it has arrived', async () => {
     const { context } = await process();
@@ -98,5 +98,5 @@ describe('while a slot of a Cluster is on its way', () => {
     await finish();
     expect(await waiting).toBe(true);
     await eventually(async () => (await latch.getCount()) === 0);
-  }, 60_000);
+  });
 });

@@ -33,7 +33,7 @@ describe('while a slot of a Cluster is on its way', () => {
     await other.release();
     await (await waiting).release();
     await held.release();
-  }, 60_000);
+  });
 
   it('the processes take turns', async () => {
     // Sharded messages of the new node are not heard on the old one.
@@ -50,7 +50,7 @@ describe('while a slot of a Cluster is on its way', () => {
     };
     await Promise.all(processes.flatMap((app, i) => [1, 2, 3, 4].map(() => caller(app, i))));
     expect(Math.min(...sections)).toBeGreaterThan(total() / 5);
-  }, 60_000);
+  });
 
   it('a fair lock is taken, waited for and given back', async () => {
     const [ours, others] = [await process(), await process()].map(
@@ -67,7 +67,7 @@ describe('while a slot of a Cluster is on its way', () => {
     await ours.using('other', () => undefined);
     await next.release();
     await (await ours.acquire('moving', { waitTimeMs: 30_000 })).release();
-  }, 60_000);
+  });
 
   it('who waited for a fair lock leaves the queue when the slot has arrived', async () => {
     const [ours, others, third] = [await process(), await process(), await process()].map(
@@ -90,7 +90,7 @@ describe('while a slot of a Cluster is on its way', () => {
     const now = (await group().masterOf(hashSlot('moving'))).admin;
     await eventually(async () => (await now.exists(queue, timeouts, records)) === 0);
     await third.using('moving', () => undefined, waits);
-  }, 60_000);
+  });
 
   it.each([
     ['lock', LockService, []],
@@ -126,7 +126,7 @@ describe('while a slot of a Cluster is on its way', () => {
     expect(one.remainingMs).toBeGreaterThan(30_000);
     await Promise.all([one.release(), other.release()]);
     for (const { admin } of group().masters) expect(await admin.keys('*moving*')).toEqual([]);
-  }, 60_000);
+  });
 
   it.each(['the lock', 'its lease'])(
     'a reader of whom only %s has moved is not taken for dead',

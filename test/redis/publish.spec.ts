@@ -25,7 +25,7 @@ describeIfSharded('publish, in a cluster', () => {
 
   beforeAll(async () => {
     group = await ClusterGroup.start({ masters: 2, replicated: false });
-  }, 60_000);
+  });
   afterAll(() => group.stop());
   afterEach(() => {
     for (const client of clients.splice(0)) client.disconnect();

@@ -62,7 +62,7 @@ describe('minReplicas', () => {
   beforeAll(async () => {
     group = await ReplicaGroup.start(REPLICAS);
     master = group.master;
-  }, 30_000);
+  });
   afterAll(() => group.stop());
   afterEach(async () => {
     for (const { server } of group.replicas) server.resume();
@@ -179,7 +179,7 @@ describe('minReplicas', () => {
     afterEach(async () => {
       for (const { server } of group.replicas) server.resume();
       await group.replicas[0]?.admin.replicaof('127.0.0.1', master.server.port);
-      await eventually(() => hasReplicas(master, REPLICAS), { withinMs: 15_000 });
+      await eventually(() => hasReplicas(master, REPLICAS));
     });
 
     it.each(FAULTS)('%s: refuses, names both numbers, and gives it back', async (...row) => {

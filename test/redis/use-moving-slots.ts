@@ -16,7 +16,7 @@ export function useMovingSlots() {
 
   beforeAll(async () => {
     group = await ClusterGroup.start({ masters: 2, replicated: false });
-  }, 60_000);
+  });
   afterAll(() => group.stop());
   afterEach(async () => {
     for (const cluster of clusters.splice(0)) cluster.disconnect();
@@ -35,7 +35,7 @@ export function useMovingSlots() {
       cluster.on('error', () => undefined);
       clusters.push(cluster);
       const app = open(cluster, { publish, settings: { pollIntervalMs: 500 } });
-      await eventually(() => app.locks.get('warm').remainingTimeMs(), { withinMs: 15_000 });
+      await eventually(() => app.locks.get('warm').remainingTimeMs());
       return app;
     },
     /** Moves these keys of its slot, and leaves the others where they are; the function moves the rest. */

@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { compiled } from '../../scripts/compile.mjs';
 import type { FromWorker, RemoteError, ToWorker, WorkerApi } from './worker.js';
 
-const START_TIMEOUT_MS = 20_000;
-const END_TIMEOUT_MS = 5_000;
+const START_TIMEOUT_MS = 60_000;
+const END_TIMEOUT_MS = 15_000;
 
 export interface WorkerOptions {
   env?: Record<string, string>;

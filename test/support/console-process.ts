@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { eventually } from './eventually.js';
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 /** The environment of the tests must not reach the process; an empty variable counts as none. */
 const NEUTRAL = {
   REDIS_URL: '',

@@ -85,7 +85,7 @@ describe('a connection of our own', () => {
     const reply = run(connection);
     expect(await eventually(() => reply, FOUND)).toMatchObject({ value: 't', resent: true });
     for (const one of half) one.cut('rst');
-  }, 30_000);
+  });
 
   it('is replaced when Redis accepts it and never says a word', async () => {
     const silent = proxy.current.blackhole();
@@ -95,7 +95,7 @@ describe('a connection of our own', () => {
     await eventually(() => proxy.current.connections.some((one) => !first.includes(one)), FOUND);
     silent.heal();
     await eventually(() => run(connection), FOUND);
-  }, 50_000);
+  });
 
   it('sets one timer for many calls, which keeps no process alive', async () => {
     const connection = open(redis.url);
@@ -155,7 +155,7 @@ describe('a client of the caller', () => {
       expect(await reply).toMatchObject({ value: 't', resent: false });
     }
     expect(errors).toEqual([]);
-  }, 90_000);
+  });
 
   it('is left alone while the whole server is silent', async () => {
     const { connection, errors, warnings } = open(make());
@@ -170,7 +170,7 @@ describe('a client of the caller', () => {
     expect(await reply).toMatchObject({ value: 't', resent: false });
     await eventually(() => proxy.current.connections.length === 1, FOREIGN);
     expect([errors, warnings]).toEqual([[], []]);
-  }, 60_000);
+  });
 
   it.each<[string, string[]]>([
     ['BLPOP', ['list', '6']],
@@ -201,7 +201,7 @@ describe('a Cluster of the caller', () => {
   beforeAll(async () => {
     group = await ClusterGroup.start({ replicated: false });
     proxy = await FaultProxy.start((group.masters[0] as Node).server);
-  }, 60_000);
+  });
   afterEach(() => proxy.heal());
   afterAll(async () => {
     await proxy.close();
@@ -245,5 +245,5 @@ describe('a Cluster of the caller', () => {
     ]);
     silence.heal();
     expect(await reply).toMatchObject({ value: 't', resent: false });
-  }, 60_000);
+  });
 });

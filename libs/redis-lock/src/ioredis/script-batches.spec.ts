@@ -323,7 +323,7 @@ describe('scripts that are asked for in one turn of a Cluster', () => {
     cluster = new Cluster(group.addresses, { retryDelayOnTryAgain: 1 });
     connection = openIoredisConnection(cluster);
     await eventually(() => connection.run(PUSH, ['{t}a'], ['t']), { withinMs: 10_000 });
-  }, 60_000);
+  });
   afterEach(async () => {
     await connection.close();
     cluster.disconnect();
@@ -359,5 +359,5 @@ describe('scripts that are asked for in one turn of a Cluster', () => {
     const replies = await push('{t}a', '{t}b', '{t}new');
     expect(replies.map(({ value }) => value)).toEqual([4, 3, 1]);
     expect(await evalshas(() => push('{t}a', '{t}c'))).toBe(2);
-  }, 60_000);
+  });
 });
