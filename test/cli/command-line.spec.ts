@@ -5,9 +5,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { Redis } from 'ioredis';
 import { EXIT } from '../../libs/redis-lock/src/cli/io.js';
 import { versionOf } from '../../libs/redis-lock/src/cli/command-line.js';
-import { freePort } from '../../scripts/redis-server.mjs';
+import { freePort, startRedisServer } from '../../scripts/redis-server.mjs';
 import { compiled } from '../../scripts/compile.mjs';
 import { eventually, RedisFixture, useProxy, useRedis } from '../support/set-up.js';
 import { doctor, run, type Outcome } from './command.js';
@@ -126,6 +127,21 @@ describe('the command line', () => {
     expect(inspected.err).toContain('ECONNREFUSED');
     expect(await run(['doctor', '--cluster', '--url', url])).toMatchObject({ code: 69 });
     expect(await run(['doctor', '--sentinel', 'locks', '--url', url])).toMatchObject({ code: 69 });
+  });
+
+  it('69: the server ends while other prefixes are searched', async () => {
+    const server = await startRedisServer();
+    const admin = new Redis(server.port, '127.0.0.1', { retryStrategy: () => null });
+    for (let i = 0; i < 50; i++) await admin.hset(`profile:${String(i)}:9`, 'name', 'Li');
+    const watch = await admin.monitor();
+    watch.on('monitor', (_time: string, [command]: string[]) => {
+      if (command === 'scan') void server.kill();
+    });
+    const url = `redis://127.0.0.1:${server.port}`;
+    const { code, err } = await run(['inspect', '9', '--url', url]);
+    expect({ code, err }).toEqual({ code: 69, err: 'the connection to Redis is closed\n' });
+    watch.disconnect();
+    admin.disconnect();
   });
 
   it('69: nobody answers, from the start or any more', async () => {

@@ -176,7 +176,10 @@ function unknown(
   return `Unknown ${what} ${given}: ${isTypo ? `did you mean ${prefix + closest}?` : all}`;
 }
 
-/** The most characters with which the given word, and one part of the known one, both begin. */
+/**
+ * The most characters with which the given word, and one part of the known one, both begin.
+ * A part that is misspelt counts as the whole word.
+ */
 function likeness(known: string, given: string): number {
   const words = [known, ...known.split('-')];
   if (words.some((word) => isMisspelt(given, word))) return Math.max(given.length, SHARED_BY_TYPO);

@@ -2,10 +2,10 @@ import { LockBackendError, LockError } from '../core/api/errors.js';
 import type { Clock } from '../core/time/clock.js';
 import { KeySpace } from '../core/redis/key-names.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
-import { ask } from './answers.js';
+import { ask, reasonOf, UnreachableError } from './answers.js';
 import { globbed } from './permissions.js';
 import { nodesOf, type Server } from './server.js';
-import { closed, contextOn, type Look, type Watched } from './watch.js';
+import { closed, contextOn, isUnanswered, type Look, type Watched } from './watch.js';
 
 /** Held locks whose key ends in a free name: its prefix may be missing or wrong. */
 export interface Elsewhere {
@@ -81,13 +81,18 @@ async function* keysEndingIn(name: string, server: Server): AsyncGenerator<strin
   }
 }
 
-/** False for a helper key, and for a key that is no lock. Undefined if the user may not read it. */
+/**
+ * False for a helper key, and for a key that is no lock. Undefined if the user may not read it.
+ * @throws {UnreachableError} the server does not answer
+ */
 async function isHeld(monitor: LockMonitor, key: string): Promise<boolean | undefined> {
   try {
     NO_PREFIX.key(key);
     return (await monitor.inspect(key)).holderCount > 0;
   } catch (error) {
     if (!(error instanceof LockError)) throw error;
-    return error instanceof LockBackendError ? undefined : false;
+    if (!(error instanceof LockBackendError)) return false;
+    if (isUnanswered(error)) throw new UnreachableError(reasonOf(error));
+    return undefined;
   }
 }

@@ -88,19 +88,30 @@ function waitingIn({ queues }: LockInspection): number {
 }
 
 function rowOf(look: Shown['looks'][number], hasNode: boolean): string[] {
-  const { name, node, kinds, holders, holderCount, remainingMs, permits } = look;
-  const [first] = holders;
-  const place = first?.process === undefined ? 'unknown' : placeOf(first.process);
-  const more = holderCount > 1 ? ` and ${String(holderCount - 1)} more` : '';
-  const isSemaphore = first?.kind === 'semaphore' && permits !== undefined;
-  const inUse = `${String(permits?.acquired)} of ${String(permits?.capacity)} permits`;
+  const { name, node, kinds, remainingMs } = look;
+  const [holder, holds, owner] = cellsOf(look);
   return [
     hasNode ? `${name} on ${node}` : name,
-    isSemaphore ? inUse : first === undefined ? '-' : place + more,
+    holder,
     kinds.length === 0 ? 'free' : kinds.join(','),
-    isSemaphore || first === undefined ? '-' : String(first.holdCount),
+    holds,
     remainingMs === Infinity ? 'never' : remainingMs === 0 ? '-' : rounded(remainingMs),
     String(waitingIn(look)),
-    isSemaphore || first === undefined ? '-' : first.owner,
+    owner,
   ];
+}
+
+/** HOLDER, HOLDS and OWNER. A semaphore has too many holders for one line: the permits in use stand there. */
+function cellsOf({
+  holders: [first],
+  holderCount,
+  permits,
+}: LockInspection): [string, string, string] {
+  if (first === undefined) return ['-', '-', '-'];
+  if (first.kind === 'semaphore' && permits !== undefined) {
+    return [`${String(permits.acquired)} of ${String(permits.capacity)} permits`, '-', '-'];
+  }
+  const place = first.process === undefined ? 'unknown' : placeOf(first.process);
+  const more = holderCount > 1 ? ` and ${String(holderCount - 1)} more` : '';
+  return [place + more, String(first.holdCount), first.owner];
 }

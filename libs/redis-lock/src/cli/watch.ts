@@ -103,6 +103,11 @@ export async function answered<T>(work: Promise<T>): Promise<T> {
     const said = reasonOf(error);
     if (/\bMOVED \d/.test(said))
       throw new Error(`this is a node of a Cluster: add --cluster (${said})`, { cause: error });
-    throw error.retryable ? new UnreachableError(said) : new Error(said);
+    throw isUnanswered(error) ? new UnreachableError(said) : new Error(said);
   }
+}
+
+/** A client that has lost its server does not connect again: its connection counts as closed. */
+export function isUnanswered({ retryable, outcome, cause }: LockBackendError): boolean {
+  return retryable || (outcome === 'none' && cause === undefined);
 }
