@@ -32,7 +32,7 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   // Most specs wait for Redis or for another process, so a core is not busy with one of them.
-  maxWorkers: 3 * availableParallelism(),
+  maxWorkers: 2 * availableParallelism(),
   // Ends a test that stands still: the bounds that the library promises are in the tests.
   testTimeout: 300_000,
   waitForUnhandledRejections: true,
