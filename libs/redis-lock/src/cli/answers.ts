@@ -7,6 +7,9 @@ export type Client = Redis | Cluster;
 /** A server did not answer: it counts as unreachable. */
 export class UnreachableError extends Error {}
 
+/** A server answered, and refused. */
+export class RefusedError extends Error {}
+
 /** The answer of a server, or its refusal. */
 export type Answer = { readonly value: unknown } | { readonly refusal: string };
 

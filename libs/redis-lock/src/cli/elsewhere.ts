@@ -1,11 +1,11 @@
-import { LockBackendError, LockError } from '../core/api/errors.js';
+import { LockError } from '../core/api/errors.js';
 import type { Clock } from '../core/time/clock.js';
 import { KeySpace } from '../core/redis/key-names.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
-import { ask, reasonOf, UnreachableError } from './answers.js';
+import { ask, RefusedError } from './answers.js';
 import { globbed } from './permissions.js';
 import { nodesOf, type Server } from './server.js';
-import { closed, contextOn, isUnanswered, type Look, type Watched } from './watch.js';
+import { answered, closed, contextOn, type Look, type Watched } from './watch.js';
 
 /** Held locks whose key ends in a free name: its prefix may be missing or wrong. */
 export interface Elsewhere {
@@ -63,9 +63,6 @@ async function search(server: Server, name: string, key: string, clock: Clock): 
   }
 }
 
-/** The user may not scan. */
-class RefusedError extends Error {}
-
 /** Step by step, some more than once. */
 async function* keysEndingIn(name: string, server: Server): AsyncGenerator<string[]> {
   for (const { client } of nodesOf(server)) {
@@ -88,11 +85,10 @@ async function* keysEndingIn(name: string, server: Server): AsyncGenerator<strin
 async function isHeld(monitor: LockMonitor, key: string): Promise<boolean | undefined> {
   try {
     NO_PREFIX.key(key);
-    return (await monitor.inspect(key)).holderCount > 0;
+    return (await answered(monitor.inspect(key))).holderCount > 0;
   } catch (error) {
-    if (!(error instanceof LockError)) throw error;
-    if (!(error instanceof LockBackendError)) return false;
-    if (isUnanswered(error)) throw new UnreachableError(reasonOf(error));
-    return undefined;
+    if (error instanceof RefusedError) return undefined;
+    if (error instanceof LockError) return false;
+    throw error;
   }
 }

@@ -101,7 +101,7 @@ function rowOf(look: Shown['looks'][number], hasNode: boolean): string[] {
   ];
 }
 
-/** HOLDER, HOLDS and OWNER. A semaphore has too many holders for one line: the permits in use stand there. */
+/** HOLDER, HOLDS and OWNER. Instead of the many holders of a semaphore, its permits in use. */
 function cellsOf({
   holders: [first],
   holderCount,

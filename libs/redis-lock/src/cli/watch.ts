@@ -6,7 +6,7 @@ import type { Clock } from '../core/time/clock.js';
 import { openIoredisConnection } from '../ioredis/ioredis-connection.js';
 import type { LockInspection } from '../primitives/monitor/inspection.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
-import { reasonOf, UnreachableError, within } from './answers.js';
+import { reasonOf, RefusedError, UnreachableError, within } from './answers.js';
 import type { Elsewhere } from './elsewhere.js';
 import { MOST_MS, type Run } from './io.js';
 import { connect, type Server } from './server.js';
@@ -102,12 +102,14 @@ export async function answered<T>(work: Promise<T>): Promise<T> {
     if (!(error instanceof LockBackendError)) throw error;
     const said = reasonOf(error);
     if (/\bMOVED \d/.test(said))
-      throw new Error(`this is a node of a Cluster: add --cluster (${said})`, { cause: error });
-    throw isUnanswered(error) ? new UnreachableError(said) : new Error(said);
+      throw new RefusedError(`this is a node of a Cluster: add --cluster (${said})`, {
+        cause: error,
+      });
+    throw isUnanswered(error) ? new UnreachableError(said) : new RefusedError(said);
   }
 }
 
 /** A client that has lost its server does not connect again: its connection counts as closed. */
-export function isUnanswered({ retryable, outcome, cause }: LockBackendError): boolean {
+function isUnanswered({ retryable, outcome, cause }: LockBackendError): boolean {
   return retryable || (outcome === 'none' && cause === undefined);
 }
