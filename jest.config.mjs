@@ -33,7 +33,7 @@ export default {
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   // Most specs wait for Redis or for another process, so a core is not busy with one of them.
   maxWorkers: 2 * availableParallelism(),
-  // Ends a test that stands still: the bounds that the library promises are in the tests.
+  // Ends a test that stands still. A test with a promised bound has it itself.
   testTimeout: 300_000,
   waitForUnhandledRejections: true,
   coverageProvider: 'v8',

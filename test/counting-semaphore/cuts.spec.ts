@@ -151,7 +151,7 @@ describe('CountingSemaphore when an answer is lost', () => {
       await semaphore.release(4);
       expect(await free()).toBe(5);
       expect(eventsOf('release-failed')).toEqual([]);
-    });
+    }, 15_000);
   });
 
   it('tells why a release is refused, and gives back when it is no more', async () => {
@@ -191,5 +191,5 @@ describe('CountingSemaphore when an answer is lost', () => {
     await eventually(async () => (await semaphore.availablePermits()) === 0);
     await semaphore.addPermits(6);
     await waiting;
-  });
+  }, 15_000);
 });

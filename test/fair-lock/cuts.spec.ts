@@ -114,5 +114,5 @@ describe('FairLockService when an answer is lost', () => {
     }
     expect(most).toBe(1);
     expect(proxy.current.counts.cut).toBeGreaterThan(3);
-  });
+  }, 20_000);
 });

@@ -83,7 +83,7 @@ describe('LatchService when an answer is lost', () => {
       for (let left = 3; left >= 0; left -= 1) expect(await latch.countDown()).toBe(left);
       expect(await waiting.promise).toBe(true);
       expect(eventsOf('release-failed')).toEqual([]);
-    });
+    }, 15_000);
   });
 
   it('counts down once however often the caller is left without an answer', async () => {

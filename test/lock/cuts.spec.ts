@@ -182,5 +182,5 @@ describe('LockService when an answer is lost', () => {
       fault.heal();
     }
     expect(proxy.current.counts.cut).toBeGreaterThan(10);
-  });
+  }, 20_000);
 });

@@ -8,6 +8,7 @@ import { eventually, Stopwatch } from '../support/set-up.js';
 import { hasReplicas, ReplicaGroup, type Node } from '../support/topology.js';
 
 /** Five times what is promised. */
+const IN_USE = { withinMs: 15_000 };
 /** No waiter gets in by a poll. */
 const NO_POLL = { pollIntervalMs: 60_000 };
 
@@ -65,7 +66,7 @@ describe('a master that is demoted behind one address', () => {
       const next = await failOver();
 
       const both = ['a', 'b'].map((name) => app.locks.acquire(name, { waitTimeMs: 30_000 }));
-      const taken = await eventually(() => Promise.all(both));
+      const taken = await eventually(() => Promise.all(both), IN_USE);
       expect(await next.admin.exists('a', 'b')).toBe(2);
       await Promise.all(taken.map((lease) => lease.release()));
 
@@ -76,9 +77,11 @@ describe('a master that is demoted behind one address', () => {
         return lease;
       });
       const channel = 'redisson_lock__channel:{heard}';
-      await eventually(async () => Number((await next.admin.pubsub('NUMSUB', channel))[1]) > 0);
+      await eventually(async () => Number((await next.admin.pubsub('NUMSUB', channel))[1]) > 0, {
+        withinMs: 15_000,
+      });
       await foreign.release();
-      await eventually(() => isIn);
+      await eventually(() => isIn, IN_USE);
       await (await waiting).release();
 
       await held.renew();
@@ -125,7 +128,7 @@ describe('a master that is replaced, and goes on answering', () => {
     proxy.retarget(next.server);
     await next.admin.replicaof('NO', 'ONE');
     await replica.admin.replicaof('127.0.0.1', next.server.port);
-    await eventually(() => hasReplicas(next, 1));
+    await eventually(() => hasReplicas(next, 1), IN_USE);
     return next;
   };
   const confirmed = { minReplicas: 1, waitTimeMs: 30_000 };
@@ -147,7 +150,7 @@ describe('a master that is replaced, and goes on answering', () => {
     const app = open(proxy.url, { settings: { watchdogLeaseMs: 6_000 } });
     const lease = await app.locks.acquire('a', confirmed);
     const next = await failOver();
-    await eventually(() => app.events.some(({ type }) => type === 'recovered'));
+    await eventually(() => app.events.some(({ type }) => type === 'recovered'), IN_USE);
     expect(lease.state).toBe('held');
     await lease.release();
     expect(await next.admin.exists('a')).toBe(0);

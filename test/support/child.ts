@@ -7,7 +7,7 @@ import { compiled } from '../../scripts/compile.mjs';
 import type { FromWorker, RemoteError, ToWorker, WorkerApi } from './worker.js';
 
 const START_TIMEOUT_MS = 60_000;
-const END_TIMEOUT_MS = 15_000;
+const END_TIMEOUT_MS = 5_000;
 
 export interface WorkerOptions {
   env?: Record<string, string>;

@@ -85,7 +85,7 @@ describe('a connection of our own', () => {
     const reply = run(connection);
     expect(await eventually(() => reply, FOUND)).toMatchObject({ value: 't', resent: true });
     for (const one of half) one.cut('rst');
-  });
+  }, 30_000);
 
   it('is replaced when Redis accepts it and never says a word', async () => {
     const silent = proxy.current.blackhole();
@@ -95,7 +95,7 @@ describe('a connection of our own', () => {
     await eventually(() => proxy.current.connections.some((one) => !first.includes(one)), FOUND);
     silent.heal();
     await eventually(() => run(connection), FOUND);
-  });
+  }, 50_000);
 
   it('sets one timer for many calls, which keeps no process alive', async () => {
     const connection = open(redis.url);

@@ -236,7 +236,7 @@ describe('Subscriber', () => {
     expect(a.confirmations).toBe(0);
     await eventually(() => a.confirmations === 1, { withinMs: HALF_OPEN_FOUND_MS });
     proxy.current.connections.find(({ index }) => index === hole)?.cut('rst');
-  });
+  }, 15_000);
 
   it('does not reconnect when there is nothing to hear', async () => {
     const made = subscriber();
