@@ -3,9 +3,8 @@ import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clo
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { LockEvent } from '../../libs/redis-lock/src/core/api/observer.js';
 import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
-import { InProcessConnection } from '../../libs/redis-lock/src/testing/in-process-connection.js';
-import { Count, InProcessServer } from '../../libs/redis-lock/src/testing/in-process-server.js';
-import { PermitLeases } from '../../libs/redis-lock/src/testing/permit-answers.js';
+import { InProcessConnection } from '../../libs/redis-lock/src/testing/server/in-process-connection.js';
+import { RedisServer } from '../../libs/redis-lock/src/testing/server/redis-server.js';
 import type { Stage } from '../contract/suite.js';
 import { eventually } from './eventually.js';
 import type { LockClient, LockClientOptions, OpenLocks } from './lock-client.js';
@@ -13,7 +12,7 @@ import { PassThrough } from './pass-through.js';
 
 /** The contract specs control the in-process server by this, as they control Redis elsewhere. */
 export class InProcessStage implements Stage {
-  #server: InProcessServer;
+  readonly server: RedisServer;
   #resumed: Promise<void> | undefined;
   #resume: () => void = () => undefined;
   #counts: Partial<Record<string, number>> = {};
@@ -25,11 +24,7 @@ export class InProcessStage implements Stage {
   };
 
   constructor() {
-    this.#server = new InProcessServer(this.clock);
-  }
-
-  get server(): InProcessServer {
-    return this.#server;
+    this.server = new RedisServer(this.clock);
   }
 
   /** Time passes, and no timer runs. */
@@ -39,7 +34,7 @@ export class InProcessStage implements Stage {
 
   /** Nothing is in it any more. */
   clear(): void {
-    this.#server = new InProcessServer(this.clock);
+    this.server.store.clear();
   }
 
   pause(): void {
@@ -60,7 +55,7 @@ export class InProcessStage implements Stage {
   }
 
   wakeUpChannels(): Promise<string[]> {
-    const { channels } = this.#server;
+    const { channels } = this.server;
     return Promise.resolve(channels.filter((channel) => !/^nestjs_|:nodes$/.test(channel)));
   }
 
@@ -78,36 +73,23 @@ export class InProcessStage implements Stage {
         await waiting;
         return { ...(await run()), sentAt };
       }
-    })(new InProcessConnection(this.#server));
+    })(new InProcessConnection(this.server));
   }
 
   readonly admin = {
     // Time passes on the way.
     ping: () => new Promise((resolve) => setTimeout(resolve, 1)),
-    get: async (key: string) => {
-      const value = this.#server.find(key, Count);
-      return Promise.resolve(value === undefined ? null : String(value.count));
-    },
-    set: async (key: string, value: number) =>
-      Promise.resolve(this.#server.put(key, new Count(value))),
-    incrby: async (key: string, more: number) =>
-      Promise.resolve((this.#server.findOr(key, Count, () => new Count(0)).count += more)),
-    exists: async (...keys: string[]) =>
-      Promise.resolve(keys.filter((key) => this.#isThere(key)).length),
-    del: async (...keys: string[]) =>
-      Promise.resolve(keys.filter((key) => this.#server.delete(key)).length),
-    pexpire: async (key: string, ms: number) => {
-      const value = this.#server.peek(key);
-      if (value !== undefined) value.endsAt = this.#server.now + ms;
-      return Promise.resolve(Number(value !== undefined));
-    },
-    flushall: async () => Promise.resolve(),
+    get: (key: string) => this.#command<string | null>('get', key),
+    set: (key: string, value: number) => this.#command('set', key, value),
+    incrby: (key: string, more: number) => this.#command<number>('incrby', key, more),
+    exists: (...keys: string[]) => this.#command<number>('exists', ...keys),
+    del: (...keys: string[]) => this.#command<number>('del', ...keys),
+    pexpire: (key: string, ms: number) => this.#command('pexpire', key, ms),
+    flushall: () => Promise.resolve(),
   };
 
-  /** In Redis, a set is gone with the last that was in it. */
-  #isThere(key: string): boolean {
-    const value = this.#server.peek(key);
-    return value instanceof PermitLeases ? value.ends.size > 0 : value !== undefined;
+  #command<R>(name: string, ...args: (string | number)[]): Promise<R> {
+    return Promise.resolve(this.server.command(name, args.map(String)) as R);
   }
 }
 

@@ -1,12 +1,12 @@
 import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
 import { systemClock } from '../../../libs/redis-lock/src/core/time/clock.js';
 import { LockService } from '../../../libs/redis-lock/src/primitives/lock/lock-service.js';
-import { InProcessConnection } from '../../../libs/redis-lock/src/testing/in-process-connection.js';
-import { InProcessServer } from '../../../libs/redis-lock/src/testing/in-process-server.js';
+import { InProcessConnection } from '../../../libs/redis-lock/src/testing/server/in-process-connection.js';
+import { RedisServer } from '../../../libs/redis-lock/src/testing/server/redis-server.js';
 import { serve } from '../worker.js';
 
 // Without sockets: timers alone keep this process alive.
-const server = new InProcessServer(systemClock);
+const server = new RedisServer(systemClock);
 const connection = new InProcessConnection(server);
 const locks = new LockService(new LockContext(connection));
 const rivals = new LockService(new LockContext(new InProcessConnection(server)));

@@ -1,4 +1,4 @@
-import { REDIS } from './backend.js';
+import { REDIS, type Backend } from './backend.js';
 import { LockFamily } from './lock-family.js';
 import { readOptions, type RedisLockOptions } from './options.js';
 
@@ -21,7 +21,12 @@ export interface OpenLocksOptions extends RedisLockOptions {
  * await locks.lock.using('report', () => writeReport());
  */
 export function openLocks(options: OpenLocksOptions = {}): LockFamily {
-  const family = new LockFamily(readOptions(options, 'openLocks()', ['name']), REDIS);
+  return openFamily(options, REDIS);
+}
+
+/** As `openLocks`, on this backend. */
+export function openFamily(options: OpenLocksOptions, backend: Backend): LockFamily {
+  const family = new LockFamily(readOptions(options, 'openLocks()', ['name']), backend);
   family.open();
   // Every call of a red lock rejects for the same reason.
   family.openRedLock().catch(() => undefined);

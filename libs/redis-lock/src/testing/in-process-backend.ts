@@ -5,10 +5,9 @@ import { LockContext } from '../core/lock-context.js';
 import type { LockSettings } from '../core/api/settings.js';
 import type { RedisConnection } from '../core/redis/connection.js';
 import type { Backend, BackendConnection } from '../family/backend.js';
-import type { LockOperation } from './answers.js';
-import { InProcessConnection } from './in-process-connection.js';
-import { InProcessServer } from './in-process-server.js';
 import { ManualClock } from './manual-clock.js';
+import { InProcessConnection } from './server/in-process-connection.js';
+import { RedisServer } from './server/redis-server.js';
 import type { Hold } from '../core/holding/hold.js';
 import type { Lease } from '../core/api/lease.js';
 import type { Lock } from '../core/api/lock.js';
@@ -19,30 +18,63 @@ import { RedLockService } from '../primitives/red-lock/red-lock-service.js';
 import { LockService } from '../primitives/lock/lock-service.js';
 import { SemaphoreService } from '../primitives/semaphore/semaphore-service.js';
 
+/** The operations that a test can let fail. */
+export type LockOperation = 'acquire' | 'release' | 'renew';
+
+/** By the verb of a script's name. */
+const OPERATIONS: readonly (readonly [RegExp, LockOperation])[] = [
+  [/\.(acquire|drain)/, 'acquire'],
+  [/\.(release|pass|change|count-down)/, 'release'],
+  [/\.renew/, 'renew'],
+];
+
 /**
  * Servers in this process for the locks of one application: one for each server that it connects
- * to.
+ * to. Other applications can share them.
  */
 export class InProcessBackend implements Backend, OnModuleDestroy, OnApplicationShutdown {
   /** The contexts of the application. */
   readonly contexts: LockContext[] = [];
   readonly #elsewhere = new Map<LockContext, Elsewhere>();
+  /** By the name of the connection; those of a red lock in the order of its nodes. */
+  readonly #servers = new Map<string, readonly RedisServer[]>();
+  /** All applications on these servers. */
+  readonly #applications = new Set<InProcessBackend>();
+  readonly #connections: InProcessConnection[] = [];
   readonly #failures: { readonly operation: LockOperation; readonly error: Error }[] = [];
 
-  constructor(readonly clock: Clock) {}
+  /** @param beside shares its servers */
+  constructor(
+    readonly clock: Clock,
+    beside?: InProcessBackend,
+  ) {
+    if (beside !== undefined) {
+      this.#servers = beside.#servers;
+      this.#applications = beside.#applications;
+    }
+    this.#applications.add(this);
+  }
 
   connect(): BackendConnection {
-    return new InProcessConnection(new InProcessServer(this.clock));
+    const connection = new InProcessConnection(new RedisServer(this.clock));
+    this.#connections.push(connection);
+    return connection;
   }
 
   context(connection: RedisConnection, settings: Partial<LockSettings>): LockContext {
     // The other nodes of a red lock would outvote one that fails.
     if (connection instanceof InProcessConnection) {
-      connection.failure = (operation) => this.#takeFailure(operation);
+      connection.failure = (script) => this.#takeFailure(script);
     }
     const context = new LockContext(connection, settings, this.clock);
+    this.#share(context);
     this.contexts.push(context);
     return context;
+  }
+
+  /** The process of this application is gone, and Redis does not know it yet. */
+  crash(): void {
+    for (const connection of this.#connections) connection.crash();
   }
 
   /** Another process beside this one of the application. */
@@ -54,6 +86,13 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
 
   /** The contexts of all other processes. */
   get others(): LockContext[] {
+    return [...this.#applications].flatMap((one) => [
+      ...(one === this ? [] : one.contexts),
+      ...one.#holdersElsewhere,
+    ]);
+  }
+
+  get #holdersElsewhere(): LockContext[] {
     return [...this.#elsewhere.values()].map(({ context }) => context);
   }
 
@@ -71,16 +110,33 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
     }
   }
 
-  /** A shutdown that waits for holders must not wait for a test to advance the clock. */
   onModuleDestroy(): void {
-    if (this.clock instanceof ManualClock) this.clock.run();
+    this.runUntil(Promise.all(this.#connections.map(({ closed }) => closed)));
+  }
+
+  /** A shutdown that waits for holders must not wait for a test to advance the clock. */
+  runUntil(end: Promise<unknown>): void {
+    if (this.clock instanceof ManualClock) this.clock.run(end);
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all(this.others.map((context) => context.close()));
+    await Promise.all(this.#holdersElsewhere.map((context) => context.close()));
   }
 
-  #takeFailure(operation: LockOperation): Error | undefined {
+  #share({ connection, settings }: LockContext): void {
+    const isRed = connection instanceof QuorumConnection;
+    const nodes = (isRed ? connection.nodes.map((node) => node.connection) : [connection]).filter(
+      (node) => node instanceof InProcessConnection,
+    );
+    const name = `${isRed ? 'red lock of ' : ''}${settings.name}`;
+    const servers = this.#servers.get(name) ?? nodes.map(({ server }) => server);
+    this.#servers.set(name, servers);
+    for (const [i, node] of nodes.entries()) node.server = servers[i] ?? node.server;
+  }
+
+  #takeFailure(script: string): Error | undefined {
+    if (this.#failures.length === 0) return undefined;
+    const [, operation] = OPERATIONS.find(([verb]) => verb.test(script)) ?? [];
     const at = this.#failures.findIndex((failure) => failure.operation === operation);
     return at === -1 ? undefined : this.#failures.splice(at, 1)[0]?.error;
   }

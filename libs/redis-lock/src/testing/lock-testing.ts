@@ -13,9 +13,15 @@ import type { Hold } from '../core/holding/hold.js';
 import type { Lease } from '../core/api/lease.js';
 import type { LockContext } from '../core/lock-context.js';
 import { DEFAULT_NAME } from '../core/api/settings.js';
+import { LockFamily } from '../family/lock-family.js';
+import { openFamily, type OpenLocksOptions } from '../family/open-locks.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
-import type { LockOperation } from './answers.js';
-import { InProcessBackend, type ElsewhereOptions, type HeldKind } from './in-process-backend.js';
+import {
+  InProcessBackend,
+  type ElsewhereOptions,
+  type HeldKind,
+  type LockOperation,
+} from './in-process-backend.js';
 import { ManualClock } from './manual-clock.js';
 
 const HOLD_OPTIONS: readonly string[] = ['kind', 'leaseTimeMs', 'permits', 'connection'];
@@ -29,6 +35,11 @@ export interface LockTestingOptions {
    * @default 'manual'
    */
   readonly clock?: 'manual' | 'system' | undefined;
+  /**
+   * Another application, which stands for another process: both share their servers and the clock.
+   * Connections of the same name lead to the same server.
+   */
+  readonly beside?: LockTesting | undefined;
 }
 
 /** A lock that is held at this moment. */
@@ -59,17 +70,45 @@ export class LockTesting {
   /** @internal */
   readonly backend: InProcessBackend;
   /** All options, with their defaults. */
-  readonly options: Required<LockTestingOptions>;
+  readonly options: Required<Pick<LockTestingOptions, 'clock'>>;
 
   /** @throws {LockConfigurationError} the clock is neither of the two */
-  constructor({ clock = 'manual' }: LockTestingOptions = {}) {
+  constructor({ beside, clock = beside?.options.clock ?? 'manual' }: LockTestingOptions = {}) {
     if (!['manual', 'system'].includes(clock)) {
       throw new LockConfigurationError(
         `clock must be 'manual' or 'system', not ${describeValue(clock)}`,
       );
     }
+    if (beside !== undefined && beside.options.clock !== clock) {
+      throw new LockConfigurationError(
+        'Applications beside each other share one clock: omit clock',
+      );
+    }
     this.options = { clock };
-    this.backend = new InProcessBackend(clock === 'manual' ? new ManualClock() : systemClock);
+    const own = clock === 'manual' ? new ManualClock() : systemClock;
+    this.backend = new InProcessBackend(beside?.backend.clock ?? own, beside?.backend);
+  }
+
+  /**
+   * Opens all locks of this application without Nest. The option `connection` is ignored.
+   * @throws {LockConfigurationError} an option cannot be used
+   */
+  openLocks(options: OpenLocksOptions = {}): LockFamily {
+    const family = openFamily(options, this.backend);
+    const close = () => {
+      const closed = LockFamily.prototype.close.call(family);
+      this.backend.runUntil(closed);
+      return closed;
+    };
+    return Object.assign(family, { close });
+  }
+
+  /**
+   * Ends this application as a crash of its process would. It receives nothing from Redis any more,
+   * and Redis nothing from it. Its leases expire by themselves.
+   */
+  crash(): void {
+    this.backend.crash();
   }
 
   /**

@@ -29,7 +29,7 @@ export class ManualClock implements Clock {
   readonly #timers = new Set<ManualTimer>();
   #now = 0;
   #last: Promise<void> = Promise.resolve();
-  #isRunning = false;
+  readonly #runs = new Set<Promise<unknown>>();
   #isFiring = false;
 
   now(): number {
@@ -44,7 +44,7 @@ export class ManualClock implements Clock {
     if (delayMs === Infinity) return undefined;
     const timer = new ManualTimer(this.#now + Math.max(0, Math.ceil(delayMs)), callback);
     this.#timers.add(timer);
-    if (this.#isRunning) void this.#fireAll();
+    if (this.#runs.size > 0) void this.#fireAll();
     return timer;
   }
 
@@ -72,9 +72,11 @@ export class ManualClock implements Clock {
     await this.#last;
   }
 
-  /** Due callbacks run by themselves from now on, without `advance`. */
-  run(): void {
-    this.#isRunning = true;
+  /** Due callbacks run by themselves, without `advance`, until this settles. */
+  run(until: Promise<unknown> = new Promise(() => undefined)): void {
+    const end = () => this.#runs.delete(until);
+    this.#runs.add(until);
+    until.then(end, end);
     void this.#fireAll();
   }
 
@@ -91,7 +93,9 @@ export class ManualClock implements Clock {
     if (this.#isFiring) return;
     this.#isFiring = true;
     await turn();
-    for (let next = this.#next(Infinity); next !== undefined; next = this.#next(Infinity)) {
+    while (this.#runs.size > 0) {
+      const next = this.#next(Infinity);
+      if (next === undefined) break;
       await this.#fire(next);
     }
     this.#isFiring = false;

@@ -30,15 +30,15 @@ const RED_LOCK = { nodes: ['redis://1', 'redis://2', 'redis://3'] };
 export const RedisLockTestingModule = {
   /** As `RedisLockModule.forRoot`; also provides the `LockTesting` of the application. */
   forRoot(options: RedisLockTestingModuleOptions = {}): DynamicModule {
-    const { clock, ...rest } = options;
+    const { clock, beside, ...rest } = options;
     const module = RedisLockModule.forRoot({ redLock: RED_LOCK, ...rest });
-    return withoutRedis(module, placeOfCaller(), { clock });
+    return withoutRedis(module, placeOfCaller(), { clock, beside });
   },
 
   /** As `RedisLockModule.forRootAsync`; also provides the `LockTesting` of the application. */
   forRootAsync(options: RedisLockTestingModuleAsyncOptions): DynamicModule {
-    const { clock, ...rest } = options;
-    return withoutRedis(RedisLockModule.forRootAsync(rest), placeOfCaller(), { clock });
+    const { clock, beside, ...rest } = options;
+    return withoutRedis(RedisLockModule.forRootAsync(rest), placeOfCaller(), { clock, beside });
   },
 
   /**

@@ -1,0 +1,62 @@
+import { CommandError, type Store } from '../store.js';
+import { ANY, OK, reads, Status, wholeOf, writes, grows, type Command } from './command.js';
+import { unknown } from '../unknown.js';
+
+export const KEYS: Readonly<Record<string, Command>> = {
+  exists: reads(1, ANY, (store, keys) => keys.filter((key) => store.typeOf(key)).length),
+  type: reads(1, 1, (store, [key = '']) => new Status(store.typeOf(key) ?? 'none')),
+  keys: reads(1, 1, (store, [pattern]) =>
+    pattern === '*' ? store.keys : unknown('such pattern of KEYS'),
+  ),
+  del: writes(1, ANY, (store, keys) => keys.filter((key) => store.delete(key)).length),
+  pttl: reads(1, 1, (store, [key = '']) => {
+    const end = store.endOf(key);
+    if (end === undefined) return -2;
+    return end === Infinity ? -1 : end - store.now;
+  }),
+  pexpire: writes(2, ANY, (store, [key = '', ms, ...options]) => {
+    if (options.length > 0) unknown('options of PEXPIRE');
+    return Number(store.expire(key, store.now + wholeOf(ms)));
+  }),
+  rename: writes(2, 2, (store, [key = '', to = '']) => {
+    if (!store.rename(key, to)) throw new CommandError('ERR no such key');
+    return OK;
+  }),
+};
+
+export const STRINGS: Readonly<Record<string, Command>> = {
+  get: reads(1, 1, (store, [key = '']) => store.find(key, 'string')?.text ?? null),
+  set: grows(2, ANY, (store, [key = '', text = '', ...options]) => {
+    let endsAt = Infinity;
+    while (options.length > 0) {
+      const option = options.shift()?.toLowerCase();
+      if (option === 'px') endsAt = store.now + durationOf(options.shift());
+      else if (option === 'pxat') endsAt = durationOf(options.shift());
+      else if (option === 'nx' && store.typeOf(key) !== undefined) return null;
+      else if (option !== 'nx') unknown(`option ${String(option)} of SET`);
+    }
+    store.put(key, 'string', { text }, endsAt);
+    if (endsAt <= store.now) store.delete(key);
+    return OK;
+  }),
+  incrby: grows(2, 2, (store, [key = '', by]) => add(store, key, wholeOf(by))),
+  decrby: grows(2, 2, (store, [key = '', by]) => add(store, key, -wholeOf(by))),
+  decr: grows(1, 1, (store, [key = '']) => add(store, key, -1)),
+  incr: grows(1, 1, (store, [key = '']) => add(store, key, 1)),
+};
+
+function durationOf(text: string | undefined): number {
+  const ms = wholeOf(text);
+  if (ms <= 0) throw new CommandError("ERR invalid expire time in 'set' command");
+  return ms;
+}
+
+function add(store: Store, key: string, by: number): number {
+  const old = wholeOf(store.find(key, 'string')?.text ?? '0');
+  const sum = BigInt(old) + BigInt(by);
+  if (BigInt.asIntN(64, sum) !== sum)
+    throw new CommandError('ERR increment or decrement would overflow');
+  const text = String(sum);
+  store.findOr(key, 'string', () => ({ text })).text = text;
+  return old + by;
+}

@@ -1,0 +1,90 @@
+import { unknown } from '../unknown.js';
+
+/** The values of Lua 5.1. A text is a string of bytes: each of its characters is one byte. */
+export type Value = undefined | boolean | number | string | Table | LuaFunction;
+export type LuaFunction = (...args: Value[]) => Values;
+/** The outcome of a call: one value, or a list of none or of several. */
+export type Values = Value | Value[];
+
+/** An error that a script can catch, as a text. */
+export class LuaError extends Error {
+  constructor(
+    message: string,
+    readonly line: number,
+    /** The answer to the client, unless the script catches the error. */
+    readonly uncaught = `ERR ${message}`,
+  ) {
+    super(message);
+  }
+}
+
+/** A list from 1 on, and the rest by name. */
+export class Table {
+  #named: Map<Value, Value> | undefined;
+
+  constructor(
+    readonly list: Value[] = [],
+    named: Iterable<readonly [Value, Value]> = [],
+  ) {
+    while (list.length > 0 && list.at(-1) === undefined) list.pop();
+    for (const [key, value] of named) this.set(key, value);
+  }
+
+  get(key: Value): Value {
+    return typeof key === 'number' ? this.list[key - 1] : this.#named?.get(key);
+  }
+
+  set(key: Value, value: Value): void {
+    const { list } = this;
+    if (typeof key !== 'number') (this.#named ??= new Map()).set(key, value);
+    else if (value !== undefined && key >= 1 && key <= list.length + 1) list[key - 1] = value;
+    else if (value === undefined && key === list.length) list.pop();
+    else unknown('list with a gap');
+  }
+}
+
+export function first(values: Values): Value {
+  return Array.isArray(values) ? values[0] : values;
+}
+
+export function isTrue(value: Value): boolean {
+  return value !== undefined && value !== false;
+}
+
+export function typeName(value: Value): string {
+  if (value === undefined) return 'nil';
+  return value instanceof Table ? 'table' : typeof value;
+}
+
+/** The number that a text stands for; undefined if it is none. */
+export function numberOf(value: Value): number | undefined {
+  if (typeof value !== 'string') return typeof value === 'number' ? value : undefined;
+  const number = Number(value);
+  if (String(number) === value && Number.isFinite(number)) return number;
+  const text = value.replace(/^[ \t-\r]+|[ \t-\r]+$/g, '');
+  if (/^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$|^0x[\da-f]+$/i.test(text)) return Number(text);
+  if (/^[+-]?inf(inity)?$/i.test(text)) return text.startsWith('-') ? -Infinity : Infinity;
+  return /^[+-]?(nan|0x)/i.test(text) ? unknown(`number ${text}`) : undefined;
+}
+
+/** A text, or a number as Lua writes it; undefined for other values. */
+export function textOf(value: Value): string | undefined {
+  return typeof value === 'number'
+    ? general(value, 14)
+    : typeof value === 'string'
+      ? value
+      : undefined;
+}
+
+/** By `%.<digits>g` of C. */
+export function general(value: number, digits: number): string {
+  if (Number.isInteger(value) && value !== 0 && Math.abs(value) < 1e14) return String(value);
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? '-nan' : value > 0 ? 'inf' : '-inf';
+  const size = Math.abs(value);
+  if (size === 0) return Object.is(value, -0) ? '-0' : '0';
+  const trimmed = (text: string) => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
+  const [mantissa = '', exponent = ''] = value.toExponential(digits - 1).split('e');
+  if (Number(exponent) >= -4 && Number(exponent) < digits)
+    return trimmed(value.toPrecision(digits));
+  return `${trimmed(mantissa)}e${exponent.replace(/^([+-])(\d)$/, '$10$2')}`;
+}

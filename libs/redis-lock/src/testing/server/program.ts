@@ -1,0 +1,137 @@
+import { Status, type CommandReply } from './commands/command.js';
+import { Arguments, libraryOf } from './lua/library.js';
+import { known, SCRIPT } from './lua/operations.js';
+import { read } from './lua/parser.js';
+import { first, general, LuaError, Table } from './lua/values.js';
+import type { LuaFunction, Value } from './lua/values.js';
+import { CommandError } from './store.js';
+
+/**
+ * Runs a command of a script.
+ * @throws {CommandError} Redis refuses it
+ */
+export type RunCommand = (name: string, args: readonly string[]) => CommandReply;
+
+/** A script, ready to run. */
+export class Program {
+  readonly #caller = { line: 0 };
+  readonly #main: LuaFunction;
+  #keys = new Table();
+  #args = new Table();
+  #command: RunCommand = () => null;
+
+  /**
+   * @param knows whether there is a command of this name
+   * @throws {UnknownError} the script has a part that the server does not know
+   */
+  constructor(name: string, lua: string, knows: (command: string) => boolean) {
+    const { '': globals, ...libraries } = libraryOf(new Arguments(this.#caller));
+    const call = this.#redisCall((error) => {
+      throw new LuaError(error, this.#caller.line, error);
+    });
+    const pcall = this.#redisCall(errorTable);
+    const all = { ...libraries, redis: { call, pcall, error_reply: errorReply } };
+    const given = { KEYS: { one: () => this.#keys }, ARGV: { one: () => this.#args } };
+    this.#main = read(name, lua, {
+      caller: this.#caller,
+      library: (of) => (Object.hasOwn(all, of) ? all[of as keyof typeof all] : undefined),
+      global: (of) => {
+        if (Object.hasOwn(given, of)) return given[of as keyof typeof given];
+        return Object.hasOwn(globals, of) ? known(globals[of]) : undefined;
+      },
+      refusal: (callee, command) => {
+        const isCommand = (callee === call || callee === pcall) && typeof command === 'string';
+        return !isCommand || knows(command) ? undefined : `unknown command ${command}`;
+      },
+    });
+  }
+
+  /** @throws {CommandError} the script ended with an error */
+  run(
+    command: RunCommand,
+    keys: readonly string[],
+    args: readonly string[],
+    sha1: string,
+  ): CommandReply {
+    this.#command = command;
+    this.#keys = new Table([...keys]);
+    this.#args = new Table([...args]);
+    let reply: CommandReply;
+    try {
+      reply = replyOf(first(this.#main()));
+    } catch (error) {
+      if (!(error instanceof LuaError)) throw error;
+      const { uncaught, line } = error;
+      throw new CommandError(`${uncaught} script: ${sha1}, on @${SCRIPT}:${String(line)}.`);
+    }
+    if (reply instanceof CommandError) throw reply;
+    return reply;
+  }
+
+  #redisCall(failed: (error: string) => Value): LuaFunction {
+    return (...values) => {
+      if (values.length === 0) {
+        return failed('ERR Please specify at least one argument for this redis lib call');
+      }
+      const args: string[] = [];
+      for (const value of values) {
+        const arg = argumentOf(value);
+        if (arg !== undefined) args.push(arg);
+      }
+      const name = args.shift();
+      if (name === undefined || args.length + 1 < values.length) {
+        return failed('ERR Lua redis lib command arguments must be strings or integers');
+      }
+      try {
+        return valueOf(this.#command(name, args));
+      } catch (error) {
+        if (error instanceof CommandError) return failed(error.message);
+        throw error;
+      }
+    };
+  }
+}
+
+/** Redis puts a code in front of an error of a single word, and of one without a code. */
+const errorReply: LuaFunction = (message) => {
+  if (typeof message !== 'string') return errorTable('ERR wrong number or type of arguments');
+  return errorTable(/^-?[^ ]+ /.test(message) ? message.replace(/^-/, '') : `ERR ${message}`);
+};
+
+function errorTable(message: string): Table {
+  return new Table([], [['err', message]]);
+}
+
+function argumentOf(value: Value): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'number') return undefined;
+  if (Number.isSafeInteger(value)) return String(value);
+  return Number.isInteger(value) && Math.abs(value) < 2 ** 63
+    ? BigInt(value).toString()
+    : general(value, 17);
+}
+
+/** The answer of a command, as a script sees it. */
+function valueOf(reply: CommandReply): Value {
+  if (reply === null) return false;
+  if (typeof reply === 'string' || typeof reply === 'number') return reply;
+  if (reply instanceof CommandError) return errorTable(reply.message);
+  return reply instanceof Status
+    ? new Table([], [['ok', reply.text]])
+    : new Table(reply.map(valueOf));
+}
+
+/** The answer of a script. */
+function replyOf(value: Value): CommandReply {
+  if (value === undefined || value === false || typeof value === 'function') return null;
+  if (value === true) return 1;
+  // Redis cuts a fraction off.
+  if (typeof value === 'number') return Math.trunc(value);
+  if (typeof value === 'string') return value;
+  const error = value.get('err');
+  if (typeof error === 'string') return new CommandError(error);
+  const status = value.get('ok');
+  if (typeof status === 'string') return new Status(status);
+  const end = value.list.indexOf(undefined);
+  return value.list.slice(0, end === -1 ? undefined : end).map(replyOf);
+}
