@@ -14,7 +14,6 @@ const LONGEST = [
   'core/leaks',
   'read-write-lock/read-contract',
   'redis/server-errors',
-  'hand-off-model',
   'faults/sale-kills',
   'faults/contended',
   'faults/leaks',

@@ -170,25 +170,6 @@ export class QueueView {
     return untilMs;
   }
 
-  /** Moves all there is as it would be so much later; what ends until then is gone. */
-  async jump(ms: number): Promise<void> {
-    const { admin } = this.redis;
-    const { queue = '', claims = '', opened = '' } = this.keys;
-    for (const key of Object.values(this.keys)) {
-      const ttlMs = await admin.pttl(key);
-      if (ttlMs >= 0) await admin.pexpire(key, ttlMs - ms);
-    }
-    for (const process of await admin.zrange(queue, '0', '-1')) {
-      await admin.zincrby(queue, -1_000 * ms, process);
-      const [number, aliveUntil, ...terms] = ((await admin.hget(claims, process)) ?? '').split(' ');
-      const record = [number, Number(aliveUntil) - ms, ...terms].join(' ');
-      await admin.hset(claims, process, record);
-    }
-    const [untilMs, ...counts] = (await admin.get(opened))?.split(' ') ?? [];
-    if (untilMs === undefined) return;
-    await admin.set(opened, [Math.max(0, +untilMs - ms), ...counts].join(' '), 'KEEPTTL');
-  }
-
   /** The server's time in ms. */
   async now(): Promise<number> {
     const [seconds, micros] = await this.redis.admin.time();
