@@ -69,7 +69,7 @@ async function run(cell, script, { root, path, paths }) {
   const startedAt = performance.now();
   const args = npmCommand('run', script, '--', '--json', `--outputFile=${report}`, ...paths);
   const child = spawn(...args, {
-    ...{ cwd: root, env: { ...process.env, PATH: path }, detached: true },
+    ...{ cwd: root, env: { ...process.env, PATH: path, REDIS: 'real' }, detached: true },
     stdio: ['ignore', output, output],
   });
   // npm does not end what it has started; all of it is one process group.

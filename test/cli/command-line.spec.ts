@@ -10,10 +10,10 @@ import { EXIT } from '../../libs/redis-lock/src/cli/io.js';
 import { versionOf } from '../../libs/redis-lock/src/cli/command-line.js';
 import { freePort, startRedisServer } from '../../scripts/redis-server.mjs';
 import { compiled } from '../../scripts/compile.mjs';
-import { eventually, RedisFixture, useProxy, useRedis } from '../support/set-up.js';
+import { eventually, RedisFixture, useProxy, useRealRedis } from '../support/set-up.js';
 import { doctor, run, type Outcome } from './command.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const proxy = useProxy(redis);
 const SECRET = 'a p%ss&word';
 const WRITTEN = encodeURIComponent(SECRET);
@@ -229,7 +229,9 @@ describe('the command line', () => {
   it('takes the path of a socket', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'socket-'));
     const path = join(folder, 'redis.sock');
-    const other = new RedisFixture({ args: ['--unixsocket', path] });
+    const other = new RedisFixture((at) =>
+      startRedisServer({ args: ['--unixsocket', path], ...at }),
+    );
     await other.start();
     try {
       expect(await doctor(['--url', path])).toMatchObject({ code: 0 });

@@ -4,12 +4,12 @@ import { openLocks } from 'nestjs-redis-lock/core';
 import { startRedisServer, type RedisServer } from '../../scripts/redis-server.mjs';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { pageOf } from '../support/proofs.js';
-import { eventually, useProxy, useRedis } from '../support/set-up.js';
+import { eventually, useProxy, useRealRedis } from '../support/set-up.js';
 import { describeIfSharded, isBeforeRedis7 } from '../support/server-facts.js';
 import { addSlots, clusterBus } from '../support/topology.js';
 import { doctor, run } from './command.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const BUS = await clusterBus();
 const proxy = useProxy(redis);
 
@@ -269,7 +269,7 @@ describe('the doctor says what an application meets', () => {
 
 describe('the doctor in a Cluster', () => {
   // This Cluster has 1 node; the specs of larger ones are in test/faults/command-line.spec.ts.
-  const cluster = useRedis({
+  const cluster = useRealRedis({
     args: [...['--cluster-enabled', 'yes', ...BUS.args], ...['--cluster-announce-ip', '127.0.0.1']],
   });
   const serve = (from: number, to: number) => addSlots(cluster.admin, from, to);

@@ -6,10 +6,10 @@ import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-serv
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
 import { aclRules } from '../support/acl-rules.js';
-import { untilQueued, useLocks, useRedis } from '../support/set-up.js';
+import { untilQueued, useLocks, useRealRedis } from '../support/set-up.js';
 import { run } from './command.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const open = useLocks(redis, (context) => ({
   plain: new LockService(context),
   semaphores: new SemaphoreService(context),

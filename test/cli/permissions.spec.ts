@@ -3,10 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { COMMANDS } from '../../libs/redis-lock/src/cli/permissions.js';
 import { CHANNEL_PATTERNS, keyPatterns, aclRules } from '../support/acl-rules.js';
 import { describeUnless, isBeforeRedis7 } from '../support/server-facts.js';
-import { eventually, RedisFixture, useRedis } from '../support/set-up.js';
+import { eventually, RedisFixture, useRealRedis } from '../support/set-up.js';
+import { startRedisServer } from '../../scripts/redis-server.mjs';
 import { doctor } from './command.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const PREFIX = 'shop:';
 const PASSWORD = 'long-and-secret';
 
@@ -202,7 +203,9 @@ describe('the rights of the locks', () => {
   });
 
   it('a server that does not know a command says so', async () => {
-    const other = new RedisFixture({ args: ['--rename-command', 'LPOS', ''] });
+    const other = new RedisFixture((at) =>
+      startRedisServer({ args: ['--rename-command', 'LPOS', ''], ...at }),
+    );
     await other.start();
     try {
       const { code, of } = await doctor(['--url', other.url]);

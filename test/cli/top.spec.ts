@@ -2,11 +2,11 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockService, ReadWriteLockService, SemaphoreService } from 'nestjs-redis-lock';
 import { PERMISSIONS, type PermissionsOf } from '../../libs/redis-lock/src/cli/permissions.js';
 import { aclRules } from '../support/acl-rules.js';
-import { eventually, untilQueued, useLocks, useProxy, useRedis } from '../support/set-up.js';
+import { eventually, untilQueued, useLocks, useProxy, useRealRedis } from '../support/set-up.js';
 import { run, type RunOptions } from './command.js';
 import { Person } from './terminal.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const proxy = useProxy(redis);
 const open = useLocks(redis, (context) => ({
   plain: new LockService(context),

@@ -7,11 +7,11 @@ import {
 } from 'nestjs-redis-lock';
 import { PERMISSIONS, type PermissionsOf } from '../../libs/redis-lock/src/cli/permissions.js';
 import { aclRules } from '../support/acl-rules.js';
-import { eventually, untilQueued, useLocks, useRedis } from '../support/set-up.js';
+import { eventually, untilQueued, useLocks, useRealRedis } from '../support/set-up.js';
 import { run, type RunOptions } from './command.js';
 import { Person } from './terminal.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const open = useLocks(redis, (context) => ({
   plain: new LockService(context),
   fair: new FairLockService(context),

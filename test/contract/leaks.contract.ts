@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { useWorkers, type Worker } from '../support/child.js';
 import { eventually } from '../support/eventually.js';
-import { useRedis, type RedisFixture } from '../support/redis-server.js';
+import { useRealRedis, type RedisFixture } from '../support/redis-server.js';
 import { FOREIGN_OWNER } from '../support/redisson.js';
 import type { Api } from '../support/workers/leaks.worker.js';
 
@@ -24,7 +24,7 @@ export function describeLeaks(cases: LeakCase[]): {
   redis: RedisFixture;
   start: () => Promise<Worker<Api>>;
 } {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const workers = useWorkers();
 
   const start = async () => {

@@ -25,11 +25,14 @@ const OPENED_TTL_MS = 3_000;
 const DUE = 5;
 
 /** Lua: PUBSUB counts as Valkey 9.1 does while it resizes a table. */
-const WRONG_COUNT = `local right = redis
-local redis = setmetatable({}, { __index = right })
-function redis.pcall(command, ...)
-  return command == 'pubsub' and { '', 336382119, '', 1 } or right.pcall(command, ...)
-end
+const WRONG_COUNT = `local right = redis.pcall
+local redis = {
+  call = redis.call,
+  error_reply = redis.error_reply,
+  pcall = function(command, ...)
+    return command == 'pubsub' and { '', 336382119, '', 1 } or right(command, ...)
+  end,
+}
 `;
 
 /** Those who are in no queue, as Java services are. */

@@ -4,6 +4,7 @@ import type { NamedLocks } from '../../libs/redis-lock/src/core/named-locks.js';
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import type { RedisFixture } from '../support/redis-server.js';
+export { stallProcess } from '../support/virtual-time.js';
 
 /** Every kind of lock offers these methods. */
 export interface LockVerbs extends Pick<NamedLocks, 'get'> {
@@ -66,12 +67,6 @@ export async function afterSending(ms: number): Promise<void> {
   await new Promise(setImmediate);
   const sentAt = performance.now();
   await eventually(() => performance.now() - sentAt > ms);
-}
-
-/** The event loop stands still. */
-export function stallProcess(ms: number): void {
-  const until = performance.now() + ms;
-  while (performance.now() < until);
 }
 
 /** A critical section that knows how many were in it at once. */

@@ -10,9 +10,9 @@ import { EventEmitter } from 'node:events';
 import limitTo from 'p-limit';
 import PQueue from 'p-queue';
 import { concatMap, defer, from, share, Subject } from 'rxjs';
-import { eventually, Gate, Section, useClients, type LockClient } from '../support/set-up.js';
+import { eventually, Gate, Section, useRealClients, type LockClient } from '../support/set-up.js';
 
-const { redis, open } = useClients(LockService);
+const { redis, open } = useRealClients(LockService);
 
 type Work = () => Promise<unknown>;
 /** Runs the jobs of all requests, one after the other. */

@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { LockService, type LockEvent, type LockObserver } from 'nestjs-redis-lock';
 import type { Hold } from '../../libs/redis-lock/src/core/holding/hold.js';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
-import { useClients } from '../support/lock-client.js';
+import { useRealClients } from '../support/lock-client.js';
 import { countMade } from '../support/made.js';
 
 const CYCLES = 200;
@@ -14,7 +14,7 @@ const PROMISES = 16;
 const ONCE = 20;
 
 describe('The budget of a lock', () => {
-  const { open } = useClients(LockService);
+  const { open } = useRealClients(LockService);
 
   /** A client whose timers are due when the spec says so. */
   const openStill = (observer?: LockObserver) => {

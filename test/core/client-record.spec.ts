@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type Lease, type LockEvent, type LockFamily } from 'nestjs-redis-lock/core';
 import { hostname } from 'node:os';
-import { eventually, useRedis } from '../support/set-up.js';
+import { eventually, useRealRedis } from '../support/set-up.js';
 import { useLockFamilies } from '../support/lock-families.js';
 import { ClusterGroup } from '../support/topology.js';
 
 const HERE = { host: hostname(), pid: process.pid };
 const DAY_MS = 86_400_000;
-const servers = [useRedis(), useRedis(), useRedis()] as const;
+const servers = [useRealRedis(), useRealRedis(), useRealRedis()] as const;
 const [redis] = servers;
 const open = useLockFamilies(servers);
 

@@ -8,7 +8,7 @@ import {
 } from 'nestjs-redis-lock';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { ACQUIRE } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
-import { eventually, Stopwatch, useLocks, useProxy, useRedis } from '../support/set-up.js';
+import { eventually, Stopwatch, useLocks, useProxy, useRealRedis } from '../support/set-up.js';
 
 /** Callers of each way to give up; three ways to be late make about a thousand cases. */
 const CALLERS = 112;
@@ -16,7 +16,7 @@ const CALLERS = 112;
 const GIVEN_BACK_MS = 5 * 200;
 
 describe('LockService when the caller has given up before the grant arrives', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
   afterEach(async () => {
     await redis.admin.config('SET', 'replica-serve-stale-data', 'yes');
@@ -200,7 +200,7 @@ const locksOf = (context: LockContext) => {
 };
 
 describe('a lease that is shorter than a round trip', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
   const open = useLocks(redis, locksOf);
   const LEASE_MS = 40;

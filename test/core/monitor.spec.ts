@@ -8,10 +8,10 @@ import {
 } from 'nestjs-redis-lock';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { pageOf } from '../support/proofs.js';
-import { eventually, useLocks, useProxy, useRedis } from '../support/set-up.js';
+import { eventually, useLocks, useProxy, useRealRedis } from '../support/set-up.js';
 
 describe('LockMonitor', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
   const open = useLocks(redis, (context) => ({
     locks: new LockService(context),

@@ -16,11 +16,11 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { hostname } from 'node:os';
 import { Registry } from 'prom-client';
 import { of } from 'rxjs';
-import { eventually, Gate, useRedis, useWorkers, watch } from '../support/set-up.js';
+import { eventually, Gate, useRealRedis, useWorkers, watch } from '../support/set-up.js';
 import { useLockFamilies } from '../support/lock-families.js';
 import type { Api } from './open-locks.worker.js';
 
-const servers = [useRedis(), useRedis(), useRedis()] as const;
+const servers = [useRealRedis(), useRealRedis(), useRealRedis()] as const;
 const [redis] = servers;
 const open = useLockFamilies(servers);
 

@@ -11,14 +11,21 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { prepareIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
-import { eventually, Gate, useLocks, useProxy, useRedis, useWorkers } from '../support/set-up.js';
+import {
+  eventually,
+  Gate,
+  useLocks,
+  useProxy,
+  useRealRedis,
+  useWorkers,
+} from '../support/set-up.js';
 import { FOREIGN_OWNER } from '../support/redisson.js';
 import type { Api } from '../support/workers/leaks.worker.js';
 
 const FILE = new URL('../support/workers/leaks.worker.ts', import.meta.url);
 
 describe('LockService: whose scope it is in which something is told', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
   const workers = useWorkers();
   const open = useLocks(redis, (context) => new LockService(context));

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { SemaphoreService } from 'nestjs-redis-lock';
-import { PROMPT_MS, Stopwatch, useLocks, useRedis, watch } from '../support/set-up.js';
+import { PROMPT_MS, Stopwatch, useLocks, useRealRedis, watch } from '../support/set-up.js';
 import { useGolden } from '../support/wire/golden.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const golden = useGolden(redis, 'semaphore', { ours: /^nestjs_semaphore_request:/ });
 const open = useLocks(redis, (context) => new SemaphoreService(context));
 const semaphoreOf = () => open({ pollIntervalMs: 60_000, waitTimeMs: 60_000 }).locks.counting('a');

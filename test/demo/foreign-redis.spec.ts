@@ -4,11 +4,11 @@ import {
   RedisUnreachableError,
 } from '../../apps/seckill-demo/src/arena/arena-redis.js';
 import { startRedisServer } from '../../scripts/redis-server.mjs';
-import { eventually, useProxy, useRedis } from '../support/set-up.js';
+import { eventually, useProxy, useRealRedis } from '../support/set-up.js';
 import { DemoProcess } from './demo-process.js';
 
 describe('the Redis of REDIS_URL', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
   const opening = (REDIS_URL: string) => openArenaRedis({ REDIS_URL });
   afterEach(() => DemoProcess.endAll());

@@ -4,12 +4,12 @@ import { faultCell } from '../../apps/seckill-demo/src/arena/cell.js';
 import { Reporter } from '../../apps/seckill-demo/src/arena/reporter.js';
 import type { KeySeen } from '../../apps/seckill-demo/src/arena/step.js';
 import { Steps } from '../../apps/seckill-demo/src/arena/steps.js';
-import { eventually, useRedis } from '../support/set-up.js';
+import { eventually, useRealRedis } from '../support/set-up.js';
 
 const LOCK = 'shop:product_1';
 
 describe('the lock of the shop that serves', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   let steps: Steps;
   let reporter: Reporter;
   let stopped: AbortController;

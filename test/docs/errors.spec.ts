@@ -15,7 +15,7 @@ import {
 import { lastValueFrom, type Observable } from 'rxjs';
 import { RunningApp, SILENT } from '../nest/applications.js';
 import { pageOf } from '../support/proofs.js';
-import { eventually, expectNothingLeft, useRedis } from '../support/set-up.js';
+import { eventually, expectNothingLeft, useRealRedis } from '../support/set-up.js';
 
 /** No server listens here. By its default ioredis would keep the process alive for 2 s. */
 const NOBODY = { host: '127.0.0.1', port: 1, disconnectTimeout: 50 };
@@ -29,7 +29,7 @@ afterAll(async () => {
   await eventually(() => expectNothingLeft(redis));
 });
 
-const redis = useRedis();
+const redis = useRealRedis();
 
 /** The page has one section for each code. */
 const sections = new Map(

@@ -12,7 +12,7 @@ import Redlock, { ExecutionError } from 'redlock';
 import { defaultTimeoutOptions, Mutex, Semaphore } from 'redis-semaphore';
 import { useApplications } from '../nest/applications.js';
 import { everyNodeVotes, useRedLocks, useServers } from '../support/red-lock-client.js';
-import { eventually, redisson, Section, useRedis, watch } from '../support/set-up.js';
+import { eventually, redisson, Section, useRealRedis, watch } from '../support/set-up.js';
 import * as redlockBoth from './examples/redlock/both.js';
 import * as redlockByHandAfter from './examples/redlock/by-hand.after.js';
 import * as redlockByHandBefore from './examples/redlock/by-hand.before.js';
@@ -44,7 +44,7 @@ import * as permits from './examples/redisson/semaphore.js';
 
 const servers = useServers(3);
 const openRedLocks = useRedLocks(servers);
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 /** As patient as ours, and quicker to ask again than by default. */

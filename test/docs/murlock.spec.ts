@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Worker } from '../support/child.js';
-import { eventually, useProxy, useRedis, watch } from '../support/set-up.js';
+import { eventually, useProxy, useRealRedis, watch } from '../support/set-up.js';
 import type { Api } from './murlock.worker.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const proxy = useProxy(redis);
 let worker: Worker<Api>;
 

@@ -5,12 +5,12 @@ import { Redis } from 'ioredis';
 import { LockService, RedisLockModule } from 'nestjs-redis-lock';
 import { doctor } from '../cli/command.js';
 import { pageOf } from '../support/proofs.js';
-import { eventually, useRedis, useWorkers, watch } from '../support/set-up.js';
+import { eventually, useRealRedis, useWorkers, watch } from '../support/set-up.js';
 import { Checkout, PaymentProvider, Payments } from './examples/recipes/charge-once.js';
 import type { Api as KubernetesApi } from './kubernetes.worker.js';
 import type { Api as LeaderApi } from './leader.worker.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const workers = useWorkers();
 
 afterEach(() => redis.admin.flushall());

@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from '../support/child.js';
-import { eventually, useRedis, watch } from '../support/set-up.js';
+import { eventually, useRealRedis, watch } from '../support/set-up.js';
 import type { Api } from './transaction.worker.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 let folder: string;
 let one: Worker<Api>;
 let two: Worker<Api>;

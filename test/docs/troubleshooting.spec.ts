@@ -14,9 +14,9 @@ import { Readable } from 'node:stream';
 import { of } from 'rxjs';
 import { SILENT } from '../nest/applications.js';
 import { pageOf } from '../support/proofs.js';
-import { useRedis } from '../support/redis-server.js';
+import { useRealRedis } from '../support/redis-server.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 
 /** The rows of the page that begin with a message and not with a description. */
 const quoted = [...pageOf('docs/troubleshooting.md').matchAll(/^\| (?:Nest [^`]*)?`([^`]+)` +\|/gm)]

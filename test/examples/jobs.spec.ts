@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { useRedis } from '../support/redis-server.js';
+import { useRealRedis } from '../support/redis-server.js';
 import { Example } from './example.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 
 afterEach(() => Example.endAll());
 

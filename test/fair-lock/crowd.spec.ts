@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairLockService, LockTimeoutError } from 'nestjs-redis-lock';
-import { eventually, useClients, type LockClient } from '../support/set-up.js';
+import { eventually, useRealClients, type LockClient } from '../support/set-up.js';
 import { FairView } from './fair-view.js';
 
 const POLLS = 4;
@@ -8,7 +8,7 @@ const MS_FOR_A_CROWD = 60_000;
 
 /** Many callers of one process before one fair lock; prints the figures of docs/fair-lock.md. */
 describe('a crowd before a fair lock', () => {
-  const { redis, open } = useClients(FairLockService);
+  const { redis, open } = useRealClients(FairLockService);
   const view = new FairView(redis, 'a');
   const length = () => redis.admin.llen(view.keys.queue);
   const empty = () => eventually(async () => (await length()) === 0, { withinMs: MS_FOR_A_CROWD });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairLockService, type Lease } from 'nestjs-redis-lock';
-import { eventually, PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
+import { eventually, PROMPT_MS, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import { useGolden } from '../support/wire/golden.js';
 import { FairView } from './fair-view.js';
 
@@ -10,7 +10,7 @@ const LAPSE_OF_B = 'time ends <B> of redisson_lock_timeout:{a}';
 /** As a wait without an end in Java. */
 const ENDLESS = { waitTimeMs: Infinity };
 
-const redis = useRedis();
+const redis = useRealRedis();
 const view = new FairView(redis, 'a');
 const golden = useGolden(redis, 'fair-lock', {
   ours: /^nestjs_fair_waiting:/,

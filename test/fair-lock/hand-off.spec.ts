@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { FairLockService, LockReplicationError } from 'nestjs-redis-lock';
 import { expectOrder, PROMPT_MS, Section, stallProcess, warmUp, watch } from '../contract/suite.js';
-import { type LockClient, type LockClientOptions, useClients } from '../support/lock-client.js';
+import { type LockClient, type LockClientOptions, useRealClients } from '../support/lock-client.js';
 import { pttlMeanwhile } from '../support/meanwhile.js';
 import { JavaFairLock } from '../support/redisson-fair.js';
 import { channelOf, eventually, Stopwatch } from '../support/set-up.js';
@@ -14,7 +14,7 @@ const GHOST = 'dead0000-0000-4000-8000-000000000001:7';
 const ALIVE = { aliveMs: 60_000, terms: `${'ab'.repeat(16)} 400 s` };
 
 describe('FairLockService hands a lock on', () => {
-  const { redis, open } = useClients(FairLockService);
+  const { redis, open } = useRealClients(FairLockService);
   const view = new FairView(redis, 'a');
 
   /** A client of which the server knows all scripts, and which counts what it sends. */

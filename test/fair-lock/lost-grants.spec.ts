@@ -3,14 +3,21 @@ import { FairLockService } from 'nestjs-redis-lock';
 import { eventually } from '../support/eventually.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
-import { channelOf, PROMPT_MS, roundTrips, Stopwatch, useRedis, watch } from '../support/set-up.js';
+import {
+  channelOf,
+  PROMPT_MS,
+  roundTrips,
+  Stopwatch,
+  useRealRedis,
+  watch,
+} from '../support/set-up.js';
 import { FairView } from './fair-view.js';
 
 const NO_POLL = { pollIntervalMs: 60_000 };
 const CHANNELS = `${channelOf('a')}:`;
 
 describe('FairLockService when what is handed over does not arrive', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const view = new FairView(redis, 'a');
   const proxy = useProxy(redis);
   const open = useLocks(redis, (context) => new FairLockService(context));

@@ -6,7 +6,7 @@ import {
   eventually,
   PROMPT_MS,
   Stopwatch,
-  useClients,
+  useRealClients,
   watch,
   type LockClient,
 } from '../support/set-up.js';
@@ -21,7 +21,7 @@ const PATIENT = { waitTimeMs: 60_000 };
 
 /** Redis goes on with an older copy of its data: waiters that were served stand in the queue again. */
 describe('a fair lock with waiters that no longer wait', () => {
-  const { redis, open } = useClients(FairLockService);
+  const { redis, open } = useRealClients(FairLockService);
   const view = new FairView(redis, 'a');
   const { keys } = view;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { seededRandom, useRedis, useWorkers } from '../support/set-up.js';
+import { seededRandom, useRealRedis, useWorkers } from '../support/set-up.js';
 import { LONG_CONTEST } from './support/contest-plan.js';
 import { contend } from './support/contest.js';
 import { FAULTS } from './support/fault-schedule.js';
@@ -12,8 +12,8 @@ const SECTIONS = 30_000;
 const WITHIN_MS = 1_800_000;
 
 describe('a lock that several processes want while everything goes wrong', () => {
-  const redis = useRedis();
-  const referee = useRedis();
+  const redis = useRealRedis();
+  const referee = useRealRedis();
   const workers = useWorkers();
 
   it(

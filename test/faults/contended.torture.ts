@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { useWorkers } from '../support/child.js';
 import { seededRandom } from '../support/random.js';
-import { useRedis } from '../support/redis-server.js';
+import { useRealRedis } from '../support/redis-server.js';
 import { LONG_CONTEST } from './support/contest-plan.js';
 import { contend, type Outcome } from './support/contest.js';
 import { newStaff } from './support/fleet.js';
@@ -13,8 +13,8 @@ const SECTIONS = Number(process.env.SECTIONS ?? 1_000_000);
 const ROUND = 25_000;
 
 describe(`${String(SECTIONS)} sections of a contended lock`, () => {
-  const redis = useRedis();
-  const referee = useRedis();
+  const redis = useRealRedis();
+  const referee = useRealRedis();
   const workers = useWorkers();
 
   it('are held by one at a time while everything goes wrong', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { eventually, seededRandom, useProxy, useRedis, useWorkers } from '../support/set-up.js';
+import { eventually, seededRandom, useProxy, useRealRedis, useWorkers } from '../support/set-up.js';
 import type { Api } from '../support/workers/counting.worker.js';
 import { cutDuring } from './support/random-cuts.js';
 
@@ -14,9 +14,9 @@ const NAMES = Array.from({ length: 8 }, (_, i) => `semaphore_${i}`);
 
 /** No kills: what a killed holder has taken is gone, by design. */
 describe('CountingSemaphore in two processes, on a network that fails', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
-  const referee = useRedis();
+  const referee = useRealRedis();
   const workers = useWorkers();
 
   it('never lets too many in, and has every permit at the end: 10,000 sections', async () => {

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { startPostgresServer } from '../../scripts/postgres-server.mjs';
 import type { PostgresServer } from '../../scripts/postgres-server.mjs';
-import { eventually, useRedis } from '../support/set-up.js';
+import { eventually, useRealRedis } from '../support/set-up.js';
 import { DemoProcess } from '../demo/demo-process.js';
 
 const PRIVATE_REDIS = /Private Redis on 127\.0\.0\.1:(\d+)/;
@@ -11,7 +11,7 @@ const PRIVATE_POSTGRES = /Private Postgres on 127\.0\.0\.1:(\d+)/;
 const SERVING = /at (http:\/\/127\.0\.0\.1:\d+) /;
 
 describe('npm run demo', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   afterEach(() => DemoProcess.endAll());
 
   it('refuses an unknown option in one line', async () => {

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { eventually, seededRandom, useRedis, useWorkers, type Worker } from '../support/set-up.js';
+import {
+  eventually,
+  seededRandom,
+  useRealRedis,
+  useWorkers,
+  type Worker,
+} from '../support/set-up.js';
 import { fairKeysOf } from '../support/redisson-fair.js';
 import type { Api } from '../support/workers/fair.worker.js';
 import { verdictOf } from './support/fair-record.js';
@@ -16,7 +22,7 @@ const settings = { watchdogLeaseMs: 500, pollIntervalMs: 500 };
 const ALIVE_MS = 1_500;
 
 describe('FairLockService in processes that are killed', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const workers = useWorkers();
 
   const begin = async (): Promise<Worker<Api>> => {

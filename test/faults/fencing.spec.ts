@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import initSqlJs, { type Database } from 'sql.js';
 
-import { useRedis, useWorkers, type Worker } from '../support/set-up.js';
+import { useRealRedis, useWorkers, type Worker } from '../support/set-up.js';
 import type { Api } from '../support/workers/guarded.worker.js';
 
 const GUARDED = new URL('../support/workers/guarded.worker.ts', import.meta.url);
@@ -9,7 +9,7 @@ const settings = { watchdogLeaseMs: 600, pollIntervalMs: 50, waitTimeMs: 20_000 
 
 /** The story of docs/fencing.md, with real processes. */
 describe('a process that is stopped in the middle of its work', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const workers = useWorkers();
   let first: Worker<Api>;
   let second: Worker<Api>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { eventually, seededRandom, useProxy, useRedis, useWorkers } from '../support/set-up.js';
+import { eventually, seededRandom, useProxy, useRealRedis, useWorkers } from '../support/set-up.js';
 import type { Api } from '../support/workers/latch.worker.js';
 import { cutDuring } from './support/random-cuts.js';
 
@@ -9,9 +9,9 @@ const PROCESSES = 4;
 const [LANES, ROUNDS] = [200, 10];
 
 describe('LatchService in four processes, on a network that fails', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
-  const referee = useRedis();
+  const referee = useRealRedis();
   const workers = useWorkers();
 
   it('opens when all have come, and not before: 2,000 rounds', async () => {

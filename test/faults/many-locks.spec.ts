@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import type { Lease } from '../../libs/redis-lock/src/index.js';
-import { eventually, useRedis } from '../support/set-up.js';
+import { eventually, useRealRedis } from '../support/set-up.js';
 import { useApplications } from './support/applications.js';
 
 const LOCKS = 10_000;
@@ -13,7 +13,7 @@ const INTERVAL_MS = LEASE_MS / 3;
 const RENEWALS = 4 * LOCKS;
 
 describe('10,000 held locks', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const open = useApplications();
 
   it('are all kept by at most 100 script calls a second', async () => {

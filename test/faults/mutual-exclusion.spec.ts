@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
-import { seededRandom, useRedis, useWorkers, type Worker } from '../support/set-up.js';
+import { seededRandom, useRealRedis, useWorkers, type Worker } from '../support/set-up.js';
 import type { Api } from '../support/workers/crowd.worker.js';
 import type { Work } from './support/crowd.js';
 import { overlapsIn, staleTokensIn, telling } from './support/history.js';
@@ -14,8 +14,8 @@ const WAIT_MS = 100_000;
 const TIMEOUT_MS = 600_000;
 
 describe('LockService in four processes', () => {
-  const redis = useRedis();
-  const referee = useRedis();
+  const redis = useRealRedis();
+  const referee = useRealRedis();
   const workers = useWorkers();
   let crowds: Worker<Api>[];
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { FaultProxy } from '../support/fault-proxy.js';
-import { seededRandom, useRedis, useWorkers, type Random } from '../support/set-up.js';
+import { seededRandom, useRealRedis, useWorkers, type Random } from '../support/set-up.js';
 import type { Manners } from './support/ways.js';
 import { telling, type Story } from './support/history.js';
 import {
@@ -26,8 +26,8 @@ const WITHOUT_COUNTING: Manners = {
 };
 
 describe('LockService on a network that fails', () => {
-  const redis = useRedis();
-  const referee = useRedis();
+  const redis = useRealRedis();
+  const referee = useRealRedis();
   const workers = useWorkers();
   let proxy: FaultProxy;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { seededRandom, useRedis } from '../support/set-up.js';
+import { seededRandom, useRealRedis } from '../support/set-up.js';
 import type { PlantedBug } from '../support/workers/crowd.worker.js';
 import { contend, type Contest } from './support/contest.js';
 import { useCrew } from './support/crew.js';
@@ -90,8 +90,8 @@ const CASES: readonly Case[] = [
   },
 ];
 
-const redis = useRedis();
-const referee = useRedis();
+const redis = useRealRedis();
+const referee = useRealRedis();
 const staff = useCrew();
 
 describe.each(CASES)('a contended lock, $what,', ({ contest, sections, planted }) => {

@@ -17,7 +17,7 @@ import {
 import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { PassThrough } from '../support/pass-through.js';
-import { eventually, useRedis } from '../support/set-up.js';
+import { eventually, useRealRedis } from '../support/set-up.js';
 import { callersClient } from './support/application.js';
 
 interface Patch {
@@ -48,7 +48,7 @@ const DEAF = { text: 'if known then return', by: 'if false then return' };
 
 /** Workloads that the library passes, each with a bug that makes it fail. */
 describe('bugs that are planted into what counts', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
 
   /** Two clients, of which the one loses the first answer to every script. */
   const inLab = async (

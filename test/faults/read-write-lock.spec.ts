@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { eventually, seededRandom, useProxy, useRedis, useWorkers } from '../support/set-up.js';
+import { eventually, seededRandom, useProxy, useRealRedis, useWorkers } from '../support/set-up.js';
 import type { Api } from '../support/workers/readers-and-writers.worker.js';
 import { cutDuring } from './support/random-cuts.js';
 import { clashesIn, unpack, type Visit } from './support/read-write-history.js';
@@ -11,9 +11,9 @@ const PROCESSES = 4;
 const LOCKS = 6;
 
 describe('ReadWriteLockService in four processes', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
-  const referee = useRedis();
+  const referee = useRealRedis();
   const workers = useWorkers();
   const places = Array.from({ length: PROCESSES }, (_, i) => i);
   const start = async (url: string, place: number, settings = {}) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { seededRandom, useRedis, useWorkers } from '../support/set-up.js';
+import { seededRandom, useRealRedis, useWorkers } from '../support/set-up.js';
 import { killShop } from './support/sale/kills.js';
 
 /** `npm run torture -- sale` has a thousand. */
@@ -8,7 +8,7 @@ const KILLS = 40;
 const PATIENCE_MS = 400_000;
 
 describe('the real sale', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const workers = useWorkers();
 
   it(

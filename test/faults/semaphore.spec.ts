@@ -2,7 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { useLocks, useProxy } from '../support/lock-client.js';
-import { eventually, seededRandom, useRedis, useWorkers, type Worker } from '../support/set-up.js';
+import {
+  eventually,
+  seededRandom,
+  useRealRedis,
+  useWorkers,
+  type Worker,
+} from '../support/set-up.js';
 import type { Api, PermitWork } from '../support/workers/permit-crowd.worker.js';
 import { pause } from './support/pace.js';
 import { PermitReferee } from './support/permit-referee.js';
@@ -14,9 +20,9 @@ const PROCESSES = 3;
 const LEASE_MS = 1_000;
 
 describe('SemaphoreService in three processes', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
-  const refereeServer = useRedis();
+  const refereeServer = useRealRedis();
   const workers = useWorkers();
   const open = useLocks(redis, (context) => new SemaphoreService(context));
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Lease, LockEvent } from 'nestjs-redis-lock';
-import { eventually, seededRandom, useRedis, useWorkers } from '../support/set-up.js';
+import { eventually, seededRandom, useRealRedis, useWorkers } from '../support/set-up.js';
 import { useApplications } from './support/applications.js';
 import { telling } from './support/history.js';
 import { pause } from './support/pace.js';
@@ -24,7 +24,7 @@ const aborting = ({ signal }: Lease) =>
   });
 
 describe('LockService when Redis loses its data', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const open = useApplications();
 
   it.each([0, 100, 1_000])(
@@ -66,7 +66,7 @@ describe('LockService when Redis loses its data', () => {
 describe('LockService when Redis keeps its data on disk', () => {
   const folder = mkdtempSync(join(tmpdir(), 'append-only-'));
   const args = ['--appendonly', 'yes', '--appendfsync', 'always'];
-  const redis = useRedis({ args, dir: folder });
+  const redis = useRealRedis({ args, dir: folder });
   const open = useApplications();
   afterAll(() => {
     rmSync(folder, { recursive: true, force: true });
@@ -93,8 +93,8 @@ describe('LockService when Redis keeps its data on disk', () => {
 });
 
 describe('LockService when Redis hangs', () => {
-  const redis = useRedis({ args: DEBUG_ALLOWED });
-  const referee = useRedis();
+  const redis = useRealRedis({ args: DEBUG_ALLOWED });
+  const referee = useRealRedis();
   const workers = useWorkers();
 
   it('lets one in at a time while Redis stops, sleeps and pauses its clients', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { eventually, useRedis, useWorkers, type Worker } from '../support/set-up.js';
+import { eventually, useRealRedis, useWorkers, type Worker } from '../support/set-up.js';
 import type { Api, Farewell, Load } from '../support/workers/service.worker.js';
 
 const SERVICE = new URL('../support/workers/service.worker.ts', import.meta.url);
@@ -13,7 +13,7 @@ const NO_ANSWER_MS = 3_000;
 const settings = { watchdogLeaseMs: 3_000, shutdownTimeoutMs: SHUTDOWN_MS, pollIntervalMs: 200 };
 
 describe('a service that is told to end while it is busy', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const workers = useWorkers();
 
   async function startService(

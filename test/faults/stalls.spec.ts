@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { eventually, useRedis, useWorkers, type Worker } from '../support/set-up.js';
+import { eventually, useRealRedis, useWorkers, type Worker } from '../support/set-up.js';
 import type { Api } from '../support/workers/holder.worker.js';
 import { openApplication, type Application } from './support/application.js';
 import { FencedResource } from './support/fenced-resource.js';
@@ -19,8 +19,8 @@ const NEXT_ONE_MS = 5 * (LEASE_MS + POLL_MS);
 const settings = { watchdogLeaseMs: LEASE_MS, pollIntervalMs: POLL_MS };
 
 describe('a holder that stands still for longer than its lease', () => {
-  const redis = useRedis();
-  const resources = useRedis();
+  const redis = useRealRedis();
+  const resources = useRealRedis();
   const workers = useWorkers();
   let next: Application;
   let folder: string;

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 
 import { FaultProxy } from '../support/fault-proxy.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
-import { seededRandom, useRedis, useWorkers } from '../support/set-up.js';
+import { seededRandom, useRealRedis, useWorkers } from '../support/set-up.js';
 import { callersClient, type Application } from './support/application.js';
 import { useApplications } from './support/applications.js';
 import { handOver, handOversOf, listenersOn } from './support/hand-over.js';
@@ -21,8 +21,8 @@ const RECONNECT_MS = 250;
 const SILENCE_MS = 2_000;
 
 describe('a waiter', () => {
-  const redis = useRedis();
-  const referee = useRedis();
+  const redis = useRealRedis();
+  const referee = useRealRedis();
   const workers = useWorkers();
   const open = useApplications();
   const listeners = listenersOn(redis);

@@ -7,7 +7,7 @@ import {
 import { FencingGuard } from '../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.js';
 import { expectCosts } from '../support/costs.js';
 import { deliver, NO_NUMBERS } from '../support/deliver.js';
-import { useLocks, useProxy, useRedis } from '../support/set-up.js';
+import { useLocks, useProxy, useRealRedis } from '../support/set-up.js';
 
 type GuardedCommand = Parameters<FencingGuard['write']>[2];
 
@@ -15,7 +15,7 @@ const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
 describe('FencingGuard in Redis', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
   const open = useLocks(redis, (context) => ({
     locks: new LockService(context),

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { SemaphoreService } from 'nestjs-redis-lock';
-import { roundTrips, Stopwatch, useLocks, useRedis, watch } from '../support/set-up.js';
+import { roundTrips, Stopwatch, useLocks, useRealRedis, watch } from '../support/set-up.js';
 import { useRedisson } from './redisson.js';
 import { BY_MESSAGE_MS, listening, NO_POLL } from './sides.js';
 
 const ON = ['semaphore', 'a'] as const;
 
 describe('the counting semaphore and RSemaphore', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const java = useRedisson(redis);
   const open = useLocks(redis, (context) => new SemaphoreService(context));
   const ours = (settings?: Parameters<typeof open>[0]) => open(settings).locks.counting('a');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { FairLockService } from 'nestjs-redis-lock';
-import { eventually, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
+import { eventually, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import { describeExclusive } from './exclusive.suite.js';
 import { Redisson, useRedisson } from './redisson.js';
 import { BY_MESSAGE_MS, LONG_MS, MS } from './sides.js';
@@ -12,7 +12,7 @@ const QUEUE = 'redisson_lock_queue:{a}';
 const DEAD_HEAD_MS = 5_000;
 
 describe('FairLockService and RFairLock', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const java = useRedisson(redis);
   const open = useLocks(redis, (context) => new FairLockService(context));
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
 import { HANDED_LOCK } from '../contract/handed.js';
-import { eventually, Section, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
+import { eventually, Section, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import { describeExclusive } from './exclusive.suite.js';
 import { Redisson, useRedisson } from './redisson.js';
 import { LONG_MS, MS } from './sides.js';
@@ -10,7 +10,7 @@ import { LONG_MS, MS } from './sides.js';
 const OPEN_EVERY_MS = 1_000;
 
 describe('LockService and RLock', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const java = useRedisson(redis);
   const open = useLocks(redis, (context) => new LockService(context));
 

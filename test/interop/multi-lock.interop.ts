@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockService } from 'nestjs-redis-lock';
-import { Section, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
+import { Section, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import { useRedisson } from './redisson.js';
 import {
   BY_MESSAGE_MS,
@@ -20,7 +20,7 @@ const BOTH = ['multiLock', ['a', 'b']] as const;
 const NONE_OF_THEM = { type: expect.stringMatching(/IllegalMonitorState|Completion/) };
 
 describe('several locks as one, and RedissonMultiLock', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const java = useRedisson(redis);
   const open = useLocks(redis, (context) => new LockService(context));
 

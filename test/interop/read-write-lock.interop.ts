@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { ReadWriteLockService } from 'nestjs-redis-lock';
 import { HANDED_WRITE_LOCK } from '../contract/handed.js';
 import { FaultProxy } from '../support/fault-proxy.js';
-import { eventually, Stopwatch, useLocks, useRedis, watch } from '../support/set-up.js';
+import { eventually, Stopwatch, useLocks, useRealRedis, watch } from '../support/set-up.js';
 import { describeExclusive } from './exclusive.suite.js';
 import { Redisson, useRedisson } from './redisson.js';
 import { BY_MESSAGE_MS, listening, LONG_MS, MS, NO_POLL, WATCHDOG_MS } from './sides.js';
@@ -12,7 +12,7 @@ const READ = ['readLock', 'a'] as const;
 const WRITE = ['writeLock', 'a'] as const;
 
 describe('ReadWriteLockService and RReadWriteLock', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const java = useRedisson(redis);
   // It ends by itself in 5 s; a spec need not wait for that.
   afterEach(() => redis.admin.del('nestjs_rwlock_patience:{a}'));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { SemaphoreService } from 'nestjs-redis-lock';
-import { Section, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
+import { Section, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import { Redisson, useRedisson } from './redisson.js';
 import { BY_MESSAGE_MS, listening, LONG_MS, MS, NO_POLL } from './sides.js';
 
@@ -9,7 +9,7 @@ const PERMITS = ['permitExpirableSemaphore', 'a'] as const;
 const LEASE_MS = 1_500;
 
 describe('SemaphoreService and RPermitExpirableSemaphore', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const java = useRedisson(redis);
   const open = useLocks(redis, (context) => new SemaphoreService(context));
   const ours = (settings?: Parameters<typeof open>[0]) => open(settings).locks.get('a');

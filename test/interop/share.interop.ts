@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LockSettings } from 'nestjs-redis-lock';
-import { useRedis, useWorkers } from '../support/set-up.js';
+import { useRealRedis, useWorkers } from '../support/set-up.js';
 import type { Api, Load } from '../support/workers/share.worker.js';
 import { useRedisson } from './redisson.js';
 
@@ -27,7 +27,7 @@ interface Course {
 }
 
 describe('callers of two Java services and of two Node processes', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const java = useRedisson(redis);
   const herd = useWorkers();
   const start = () => herd.start<Api>(WORKER);

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { rm, writeFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { format } from 'prettier';
-import { useRedis } from '../support/redis-server.js';
+import { useRealRedis } from '../support/redis-server.js';
 import { NEWEST_REDISSON, readTrace, traceFile, type TraceStep } from '../support/wire/trace.js';
 import { Eavesdropper, withNoise } from '../support/wire/wire-state.js';
 import { JavaError, Redisson, useRedisson } from './redisson.js';
@@ -11,7 +11,7 @@ import { Stage } from './stage.js';
 
 const RECORD = process.env.REDISSON_RECORD === '1';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const java = useRedisson(redis);
 let ofB: Redisson;
 let ears: Eavesdropper;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { LatchService } from 'nestjs-redis-lock';
-import { PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
+import { PROMPT_MS, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import { useGolden } from '../support/wire/golden.js';
 
 const CHANNEL = 'redisson_countdownlatch__channel__{a}';
 const NO_POLL = { pollIntervalMs: 60_000, waitTimeMs: 60_000 };
 
-const redis = useRedis();
+const redis = useRealRedis();
 const golden = useGolden(redis, 'count-down-latch', { ours: /^nestjs_latch_request:/ });
 const open = useLocks(redis, (context) => new LatchService(context));
 const latchOf = () => open(NO_POLL).locks.get('a');

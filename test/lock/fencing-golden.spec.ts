@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService, type Lease } from 'nestjs-redis-lock';
-import { useLocks, useRedis } from '../support/set-up.js';
+import { useLocks, useRealRedis } from '../support/set-up.js';
 import { useGolden, type Replay } from '../support/wire/golden.js';
 import type { WireKeys } from '../support/wire/wire-state.js';
 
 const TOKEN = 'redisson_lock_token:{a}';
 const FENCED = { fenced: true } as const;
 
-const redis = useRedis();
+const redis = useRealRedis();
 const golden = useGolden(redis, 'fenced-lock');
 const open = useLocks(redis, (context) => new LockService(context));
 

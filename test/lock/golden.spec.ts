@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService } from 'nestjs-redis-lock';
-import { PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
+import { PROMPT_MS, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import { useGolden } from '../support/wire/golden.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const golden = useGolden(redis, 'lock', { ours: /^nestjs_lock_/ });
 const open = useLocks(redis, (context) => new LockService(context));
 const LEASE_LOST = { code: 'LEASE_LOST' };

@@ -2,9 +2,9 @@ import { LockService } from 'nestjs-redis-lock';
 import { describeHandOff } from '../contract/hand-off.contract.js';
 import { HANDED_LOCK } from '../contract/handed.js';
 import { describeLostGrants } from '../contract/lost-grants.contract.js';
-import { useClients } from '../support/set-up.js';
+import { useRealClients } from '../support/set-up.js';
 
-const suite = { ...useClients(LockService), handed: HANDED_LOCK };
+const suite = { ...useRealClients(LockService), handed: HANDED_LOCK };
 
 describeHandOff('LockService', suite);
 describeLostGrants('LockService', suite);

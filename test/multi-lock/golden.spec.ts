@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockService, type MultiLease } from 'nestjs-redis-lock';
-import { PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
+import { PROMPT_MS, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import { useGolden, type Replay } from '../support/wire/golden.js';
 import type { WireKeys } from '../support/wire/wire-state.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const golden = useGolden(redis, 'multi-lock');
 const open = useLocks(redis, (context) => new LockService(context));
 

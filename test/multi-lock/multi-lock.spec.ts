@@ -14,12 +14,12 @@ import {
 } from 'nestjs-redis-lock';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { PROMPT_MS, roundTrips, Section, watch } from '../contract/suite.js';
-import { eventually, seededRandom, useLocks, useProxy, useRedis } from '../support/set-up.js';
+import { eventually, seededRandom, useLocks, useProxy, useRealRedis } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 
 describe('LockService.multi', () => {
-  const redis = useRedis();
-  const second = useRedis();
+  const redis = useRealRedis();
+  const second = useRealRedis();
   const proxy = useProxy(redis);
   const open = useLocks(redis, (context) => new LockService(context));
   const heldKeys = async () => (await redis.admin.keys('[^n]*')).sort();

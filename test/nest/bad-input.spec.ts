@@ -15,11 +15,11 @@ import {
   type RedisLockModuleAsyncOptions,
   type RedisLockOptions,
 } from 'nestjs-redis-lock';
-import { eventually, useProxy, useRedis } from '../support/set-up.js';
+import { eventually, useProxy, useRealRedis } from '../support/set-up.js';
 import { SILENT, useApplications } from './applications.js';
 
 /** The numbers are those of docs/conformance.md. */
-const redis = useRedis();
+const redis = useRealRedis();
 const proxy = useProxy(redis);
 const clients: (Redis | Cluster)[] = [];
 

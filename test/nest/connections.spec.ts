@@ -32,10 +32,10 @@ import {
   type LockTemplate,
   type LockTemplateOptions,
 } from 'nestjs-redis-lock';
-import { useRedis } from '../support/redis-server.js';
+import { useRealRedis } from '../support/redis-server.js';
 import { SILENT, useApplications } from './applications.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 @Module({})

@@ -11,11 +11,11 @@ import {
   LockKeyError,
   type CronLockOptions,
 } from 'nestjs-redis-lock';
-import { eventually, Gate, useRedis, useWorkers } from '../support/set-up.js';
+import { eventually, Gate, useRealRedis, useWorkers } from '../support/set-up.js';
 import type { Api } from './application.worker.js';
 import { useApplications, type RunningApp } from './applications.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 
 let runs: string[] = [];
 let gate: Gate | undefined;

@@ -34,7 +34,7 @@ import {
   type LockExceptionFilterOptions,
 } from 'nestjs-redis-lock';
 import { lastValueFrom, type Observable } from 'rxjs';
-import { redisson, useRedis } from '../support/set-up.js';
+import { redisson, useRealRedis } from '../support/set-up.js';
 import { SILENT, useApplications, type RunningApp } from './applications.js';
 
 const SECRET = 'ERR s3cret of redis';
@@ -147,7 +147,7 @@ class App implements NestModule {
   }
 }
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 async function expectAnswers(app: RunningApp, prefix: string, errors = ERRORS): Promise<void> {

@@ -22,10 +22,10 @@ import {
 } from 'nestjs-redis-lock';
 import { APP_FILTER } from '@nestjs/core';
 import { defer, type Observable } from 'rxjs';
-import { redisson, Section, useRedis } from '../support/set-up.js';
+import { redisson, Section, useRealRedis } from '../support/set-up.js';
 import { SILENT, useApplications } from './applications.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 const section = new Section();
 

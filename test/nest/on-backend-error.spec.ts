@@ -11,10 +11,10 @@ import {
   WithLock,
 } from 'nestjs-redis-lock';
 import { lastValueFrom, Observable, of } from 'rxjs';
-import { redisson, useRedis } from '../support/set-up.js';
+import { redisson, useRealRedis } from '../support/set-up.js';
 import { useApplications } from './applications.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 @Injectable()

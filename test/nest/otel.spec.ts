@@ -18,10 +18,10 @@ import { instrumentLocks, type LockInstrumentationOptions } from 'nestjs-redis-l
 import { hostname } from 'node:os';
 import { inspect } from 'node:util';
 import { useApplications } from './applications.js';
-import { useRedis } from '../support/redis-server.js';
+import { useRealRedis } from '../support/redis-server.js';
 import { publishTroubles } from './events.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 @Injectable()

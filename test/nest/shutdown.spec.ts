@@ -20,11 +20,11 @@ import {
   RedisLockModule,
   WithLock,
 } from 'nestjs-redis-lock';
-import { eventually, Gate, useRedis, useWorkers, watch } from '../support/set-up.js';
+import { eventually, Gate, useRealRedis, useWorkers, watch } from '../support/set-up.js';
 import type { Api } from './application.worker.js';
 import { useApplications } from './applications.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 const workers = useWorkers();
 

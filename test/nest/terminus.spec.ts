@@ -9,9 +9,9 @@ import {
 import { RedisLockModule } from 'nestjs-redis-lock';
 import { LockHealthIndicator } from 'nestjs-redis-lock/terminus';
 import { useApplications } from './applications.js';
-import { eventually, useProxy, useRedis } from '../support/set-up.js';
+import { eventually, useProxy, useRealRedis } from '../support/set-up.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const proxy = useProxy(redis);
 const apps = useApplications(redis);
 

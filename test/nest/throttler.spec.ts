@@ -5,11 +5,11 @@ import { HIT } from '../../libs/redis-lock/src/integrations/throttler/hits.scrip
 import { deliver, NO_NUMBERS } from '../support/deliver.js';
 import { pageOf } from '../support/proofs.js';
 import { eventually, seededRandom, useLocks, useProxy, useWorkers } from '../support/set-up.js';
-import { useRedis } from '../support/redis-server.js';
+import { useRealRedis } from '../support/redis-server.js';
 import type { Api } from './throttled.worker.js';
 import { visitsOf } from './visits.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const proxy = useProxy(redis);
 const open = useLocks(redis, (context) => new RedisThrottlerStorage(context, 'reject'));
 

@@ -22,7 +22,7 @@ import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
 import { ApiOperation, ApiResponse, DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { WithLock } from 'nestjs-redis-lock';
 import { map } from 'rxjs';
-import { eventually, useRedis } from '../support/set-up.js';
+import { eventually, useRealRedis } from '../support/set-up.js';
 import { useApplications } from './applications.js';
 
 class Deny implements CanActivate {
@@ -55,7 +55,7 @@ class Wrap implements NestInterceptor {
   }
 }
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 describe('a guard', () => {

@@ -36,10 +36,10 @@ import {
   throwError,
   toArray,
 } from 'rxjs';
-import { eventually, redisson, Section, useRedis } from '../support/set-up.js';
+import { eventually, redisson, Section, useRealRedis } from '../support/set-up.js';
 import { SILENT, useApplications } from './applications.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 async function provided<T extends object>(provider: Type<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { entries } from '../../scripts/library/surface.mjs';
-import { eventually, useRedis } from '../support/set-up.js';
+import { eventually, useRealRedis } from '../support/set-up.js';
 import { Consumer, type RunningConsumer } from './consumer.js';
 
 export interface ConsumerFacts {
@@ -13,7 +13,7 @@ export interface ConsumerFacts {
 /** Every application that installs the packed library passes these specs. */
 export function describeConsumer(name: string, { versions, lacks }: ConsumerFacts): void {
   describe(name, () => {
-    const redis = useRedis();
+    const redis = useRealRedis();
     const imports = entries()
       .filter((entry) => !lacks.includes(entry))
       .map((entry) => `nestjs-redis-lock${entry === 'index' ? '' : `/${entry}`}`);

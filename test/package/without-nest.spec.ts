@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { useRedis } from '../support/set-up.js';
+import { useRealRedis } from '../support/set-up.js';
 import { Consumer } from './consumer.js';
 
 /** Prints the names of the packages of which Node has loaded a file. */
@@ -21,7 +21,7 @@ const OF_NEST = /^(@nestjs\b|rxjs$|reflect-metadata$)/;
 
 /** An application that has ioredis, and no package of Nest. */
 describe('without-nest', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   let consumer: Consumer;
 
   beforeAll(async () => {

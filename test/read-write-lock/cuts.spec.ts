@@ -21,7 +21,7 @@ import {
   WRITE_ACQUIRE,
 } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import { eventually, seededRandom, untilQueued, useProxy, watch } from '../support/set-up.js';
-import { useRedis } from '../support/redis-server.js';
+import { useRealRedis } from '../support/redis-server.js';
 import { look, THREAD_1, timeoutKey } from './redisson-read-write.js';
 import { useReadWriteLocks } from './sides.js';
 
@@ -34,7 +34,7 @@ const SCRIPTS = [
 
 /** The connection breaks between a request and its answer, and ioredis sends the request again. */
 describe('a read-write lock when an answer is lost', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
   const { open } = useReadWriteLocks(redis);
 

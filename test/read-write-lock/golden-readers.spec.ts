@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockStateError } from 'nestjs-redis-lock';
-import { PROMPT_MS, Stopwatch, useRedis } from '../support/set-up.js';
+import { PROMPT_MS, Stopwatch, useRealRedis } from '../support/set-up.js';
 import { useGolden, type Replay } from '../support/wire/golden.js';
 import { useReadWriteLocks } from './sides.js';
 
 const LEASE_LOST = { code: 'LEASE_LOST' };
 const CHANNEL = 'redisson_rwlock:{a}';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const golden = useGolden(redis, 'read-write-lock', { ours: /^nestjs_rwlock_/ });
 const { open } = useReadWriteLocks(redis);
 const lockOf = () => open().locks.get('a');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { PROMPT_MS, Stopwatch, useRedis } from '../support/set-up.js';
+import { PROMPT_MS, Stopwatch, useRealRedis } from '../support/set-up.js';
 import { useGolden } from '../support/wire/golden.js';
 import { useReadWriteLocks } from './sides.js';
 
@@ -7,7 +7,7 @@ const LEASE_LOST = { code: 'LEASE_LOST' };
 const CHANNEL = 'redisson_rwlock:{a}';
 const READER_OF_A = '<A that reads>';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const golden = useGolden(redis, 'read-write-lock', {
   ours: /^nestjs_rwlock_/,
   behind: { '1': '0' },

@@ -6,7 +6,14 @@ import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
 import { describeHandOff } from '../contract/hand-off.contract.js';
 import { HANDED_WRITE_LOCK } from '../contract/handed.js';
 import { untilQueued, type LockClientOptions } from '../support/lock-client.js';
-import { eventually, PROMPT_MS, roundTrips, Section, useRedis, watch } from '../support/set-up.js';
+import {
+  eventually,
+  PROMPT_MS,
+  roundTrips,
+  Section,
+  useRealRedis,
+  watch,
+} from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { channelOf, THREAD_1, timeoutKey } from './redisson-read-write.js';
 import { useReadWriteLocks } from './sides.js';
@@ -19,7 +26,7 @@ const NO_POLL = { pollIntervalMs: 60_000 };
 /** How often a process may hand a lock on to its own callers while others wait. */
 const TURN = 8;
 
-const redis = useRedis();
+const redis = useRealRedis();
 const { open, openWrite } = useReadWriteLocks(redis);
 
 describeHandOff('the write side of a read-write lock', {

@@ -1,9 +1,9 @@
 import { describeLostGrants } from '../contract/lost-grants.contract.js';
 import { HANDED_WRITE_LOCK } from '../contract/handed.js';
-import { useRedis } from '../support/redis-server.js';
+import { useRealRedis } from '../support/redis-server.js';
 import { useReadWriteLocks } from './sides.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const { openWrite: open } = useReadWriteLocks(redis);
 
 describeLostGrants('the write side of a read-write lock', {

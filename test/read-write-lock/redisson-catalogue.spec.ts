@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Lease } from 'nestjs-redis-lock';
-import { eventually, PROMPT_MS, roundTrips, Section, useRedis } from '../support/set-up.js';
+import { eventually, PROMPT_MS, roundTrips, Section, useRealRedis } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { useReadWriteLocks } from './sides.js';
 
 /** Redisson's own tests of RReadWriteLock, behaviour by behaviour, with shorter leases. */
 describe('what Redisson tests of a read-write lock', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const { open } = useReadWriteLocks(redis);
   const lockOf = (settings = {}) => open(settings).locks.get('a');
 

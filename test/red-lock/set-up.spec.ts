@@ -6,13 +6,13 @@ import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';
 import { useRedLocks, useServers, type RedLockClient } from '../support/red-lock-client.js';
-import { eventually, useRedis, type RedisFixture } from '../support/set-up.js';
+import { eventually, useRealRedis, type RedisFixture } from '../support/set-up.js';
 
 const LEASE_MS = 1_500;
 
 describe('the set-up of a red lock', () => {
   const servers = useServers(3);
-  const cluster = useRedis({ args: ['--cluster-enabled', 'yes'] });
+  const cluster = useRealRedis({ args: ['--cluster-enabled', 'yes'] });
   const open = useRedLocks(servers);
   const urls = () => servers.map(({ url }) => url);
 

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
-import { eventually, Stopwatch, useLocks, useProxy, useRedis } from '../support/set-up.js';
+import { eventually, Stopwatch, useLocks, useProxy, useRealRedis } from '../support/set-up.js';
 
 /** ioredis works on in database 0 when Redis refuses another: a lock there would exclude no other client. */
 describe('the database of a connection', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
   const clients: Redis[] = [];
   const cutAll = () => redis.admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');

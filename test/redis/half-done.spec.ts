@@ -7,7 +7,7 @@ import { FencingGuard } from '../../libs/redis-lock/src/primitives/fencing-guard
 import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
-import { eventually, useLocks, useRedis } from '../support/set-up.js';
+import { eventually, useLocks, useRealRedis } from '../support/set-up.js';
 import { COURSES, Stage, type Course } from './courses.js';
 
 type Service = keyof typeof COURSES;
@@ -74,9 +74,9 @@ interface Kept {
 }
 
 describe('a script without one of its commands', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   /** The steps are tried here, so that no waiter hears of them. */
-  const other = useRedis();
+  const other = useRealRedis();
   const open = useLocks(redis, (context: LockContext) => context);
   let limited: Redis;
   beforeAll(async () => {

@@ -11,7 +11,7 @@ import {
 import { aclRules } from '../support/acl-rules.js';
 import { pageOf } from '../support/proofs.js';
 import { isBeforeRedis7 } from '../support/server-facts.js';
-import { eventually, useLocks, useRedis } from '../support/set-up.js';
+import { eventually, useLocks, useRealRedis } from '../support/set-up.js';
 import { COURSES, Stage } from './courses.js';
 
 type Service = keyof typeof COURSES;
@@ -46,7 +46,7 @@ const RULES = new Map(
 );
 
 describe('the rights of a user, as the docs have them', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const users = new Set<string>();
   const password = 's3cret';
   beforeAll(async () => {

@@ -10,7 +10,7 @@ import { channelOf, handOver } from '../faults/support/hand-over.js';
 import { PRIMITIVES, type Kind, type Primitive } from '../faults/support/primitives.js';
 import { IOREDIS_VERSIONS } from '../support/ioredis-versions.js';
 import { describeIfSharded } from '../support/server-facts.js';
-import { eventually, useRedis } from '../support/set-up.js';
+import { eventually, useRealRedis } from '../support/set-up.js';
 import { ClusterGroup, type Node } from '../support/topology.js';
 
 const NEVER_POLL_MS = 60_000;
@@ -332,7 +332,7 @@ describeIfSharded('publish, in a cluster', () => {
 });
 
 describe('publish, elsewhere', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const open = useApplications();
 
   it.each(['auto', 'plain', 'sharded', 'both'] as const)(

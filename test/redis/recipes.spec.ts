@@ -5,12 +5,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { useApplications } from '../nest/applications.js';
-import { eventually, useRedis } from '../support/set-up.js';
+import { eventually, useRealRedis } from '../support/set-up.js';
 import { takesAndHandsOver } from './hand-over.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'socket-'));
 const socket = join(folder, 'redis.sock');
-const redis = useRedis({ args: ['--unixsocket', socket] });
+const redis = useRealRedis({ args: ['--unixsocket', socket] });
 const clients: Redis[] = [];
 // Declared before the applications, and so run when they are closed.
 afterEach(() => {

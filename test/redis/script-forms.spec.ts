@@ -17,7 +17,7 @@ import * as redLock from '../../libs/redis-lock/src/primitives/red-lock/red-lock
 import * as capacity from '../../libs/redis-lock/src/primitives/semaphore/capacity.scripts.js';
 import * as counting from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.scripts.js';
 import * as permits from '../../libs/redis-lock/src/primitives/semaphore/permits.scripts.js';
-import { useRedis } from '../support/redis-server.js';
+import { useRealRedis } from '../support/redis-server.js';
 
 type AnyScript = Script<string, string, unknown>;
 
@@ -39,7 +39,7 @@ const NAMES = ['a', 'b', 'c', 'b', 'a', 'c'];
 const CALLERS = ['1', '2'];
 
 describe('every script', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
 
   it('is looked at', () => {
     expect(SCRIPTS.length).toBeGreaterThan(30);

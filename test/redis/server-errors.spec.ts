@@ -13,14 +13,14 @@ import {
 import { startRedisServer } from '../../scripts/redis-server.mjs';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
-import { ENDLESS, eventually, PROMPT_MS, useLocks, useRedis } from '../support/set-up.js';
+import { ENDLESS, eventually, PROMPT_MS, useLocks, useRealRedis } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { DEBUG_ALLOWED, describeUnless, isBeforeRedis7 } from '../support/server-facts.js';
 
 const PASSWORD = 's3cret-pa55word';
 
 describe('LockService given the errors of a real server (d.10)', () => {
-  const redis = useRedis({ args: DEBUG_ALLOWED });
+  const redis = useRealRedis({ args: DEBUG_ALLOWED });
   afterEach(async () => {
     const settings = { maxmemory: 0, 'min-replicas-to-write': 0, requirepass: '' };
     for (const [name, value] of Object.entries(settings))

@@ -7,14 +7,14 @@ import {
   ReadWriteLockService,
   SemaphoreService,
 } from 'nestjs-redis-lock';
-import { eventually, useLocks, useRedis } from '../support/set-up.js';
+import { eventually, useLocks, useRealRedis } from '../support/set-up.js';
 
 /** Alone, a server does not know where clients find it. */
 const ADDRESS = ['--cluster-announce-ip', '127.0.0.1'];
 
 /** A server with slots refuses a script whose keys are in several of them, or that reaches others. */
 describe('where there are slots', () => {
-  const redis = useRedis({ args: ['--cluster-enabled', 'yes', ...ADDRESS] });
+  const redis = useRealRedis({ args: ['--cluster-enabled', 'yes', ...ADDRESS] });
   beforeAll(async () => {
     const slots = Array.from({ length: 16_384 }, (_, slot) => slot);
     await redis.admin.cluster('ADDSLOTS', ...slots);

@@ -8,7 +8,7 @@ import { freePort, startRedisServer } from '../../scripts/redis-server.mjs';
 import { useApplications } from '../nest/applications.js';
 import { Authority, type Certificate } from '../support/certificates.js';
 import { describeUnless } from '../support/server-facts.js';
-import { eventually, Stopwatch, useRedis } from '../support/set-up.js';
+import { eventually, Stopwatch, useRealRedis } from '../support/set-up.js';
 import { takesAndHandsOver } from './hand-over.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tls-'));
@@ -50,7 +50,7 @@ const isBuiltWithTls = await startRedisServer({ args }).then(
     return false;
   },
 );
-const redis = useRedis({ args: isBuiltWithTls ? args : [] });
+const redis = useRealRedis({ args: isBuiltWithTls ? args : [] });
 const clients: Redis[] = [];
 // Declared before the applications, and so run when they are closed.
 afterEach(async () => {

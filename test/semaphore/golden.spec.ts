@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { LockStateError, SemaphoreService } from 'nestjs-redis-lock';
 import { NO_LEASE, permitChannelOf, timeoutOf } from '../support/redisson-permits.js';
-import { PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
+import { PROMPT_MS, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import { useGolden, type Replay } from '../support/wire/golden.js';
 import type { WireKeys } from '../support/wire/wire-state.js';
 
 const CHANNEL = permitChannelOf('a');
 
-const redis = useRedis();
+const redis = useRealRedis();
 const golden = useGolden(redis, 'expirable-semaphore', { ours: /^nestjs_semaphore_/ });
 const open = useLocks(redis, (context) => new SemaphoreService(context));
 const semaphoreOf = () => open({ pollIntervalMs: 60_000, waitTimeMs: 60_000 }).locks.get('a');

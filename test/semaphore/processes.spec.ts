@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { useWorkers, type Worker } from '../support/child.js';
-import { eventually, PROMPT_MS, Stopwatch, useLocks, useRedis } from '../support/set-up.js';
+import { eventually, PROMPT_MS, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import type { Api } from '../support/workers/permits.worker.js';
 
 const FILE = new URL('../support/workers/permits.worker.ts', import.meta.url);
 const LEASE_MS = 600;
 
 describe('permits of several processes', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const workers = useWorkers();
   const open = useLocks(redis, (context) => new SemaphoreService(context));
   let herd: Worker<Api>[];

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { LockBackendError, SemaphoreService } from 'nestjs-redis-lock';
 import { timeoutOf } from '../support/redisson-permits.js';
-import { eventually, useLocks, useRedis } from '../support/set-up.js';
+import { eventually, useLocks, useRealRedis } from '../support/set-up.js';
 
 describe('SemaphoreService given the errors of a real server', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   afterEach(async () => {
     await redis.admin.config('SET', 'maxmemory', 0);
   });

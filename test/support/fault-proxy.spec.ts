@@ -3,14 +3,14 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { eventually } from './eventually.js';
 import { FaultProxy } from './fault-proxy.js';
 import { Random } from './random.js';
-import { useRedis } from './redis-server.js';
+import { useRealRedis } from './redis-server.js';
 import { FrameSplitter } from './resp.js';
 
 /** How long a negative claim ("no answer") is watched. */
 const QUIET_MS = 60;
 
 describe('FaultProxy', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const clients: Redis[] = [];
   let proxy: FaultProxy;
 

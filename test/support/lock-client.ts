@@ -10,7 +10,7 @@ import { eventually } from './eventually.js';
 import { FaultProxy } from './fault-proxy.js';
 import { FOREIGN_PERMIT, permitIdsIn } from './redisson-permits.js';
 import { FOREIGN_CLIENT } from './redisson.js';
-import { useRedis, type RedisFixture } from './redis-server.js';
+import { useRealRedis, useRedis, type RedisFixture } from './redis-server.js';
 
 export interface LockClientOptions extends Partial<LockSettings> {
   /** A url, ioredis options or a client; the server of the spec. */
@@ -165,13 +165,20 @@ type ServiceOf<Locks> = new (context: LockContext) => Locks;
 
 /** A server for the specs of a file, and clients of the service on it. */
 export function useClients<Locks>(Service: ServiceOf<Locks>) {
-  const redis = useRedis();
-  return { redis, open: useLocks(redis, (context) => new Service(context)) };
+  return useClientsOf(useRedis(), Service);
 }
 
-/** The same with a fault proxy before the server, for clients that are to be cut off. */
+/** The same with a real server. */
+export function useRealClients<Locks>(Service: ServiceOf<Locks>) {
+  return useClientsOf(useRealRedis(), Service);
+}
+
+/** The same with a fault proxy before a real server, for clients that are to be cut off. */
 export function useProxiedClients<Locks>(Service: ServiceOf<Locks>) {
-  const redis = useRedis();
-  const proxy = useProxy(redis);
-  return { redis, proxy, open: useLocks(redis, (context) => new Service(context)) };
+  const clients = useRealClients(Service);
+  return { ...clients, proxy: useProxy(clients.redis) };
+}
+
+function useClientsOf<Locks>(redis: RedisFixture, Service: ServiceOf<Locks>) {
+  return { redis, open: useLocks(redis, (context) => new Service(context)) };
 }

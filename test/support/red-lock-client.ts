@@ -19,7 +19,7 @@ import { eventually } from './eventually.js';
 import { FaultProxy } from './fault-proxy.js';
 import { expectNothingLeft, type LockClient } from './lock-client.js';
 import { PassThrough } from './pass-through.js';
-import { useRedis, type RedisFixture } from './redis-server.js';
+import { useRealRedis, type RedisFixture } from './redis-server.js';
 
 export interface RedLockClientOptions extends Partial<LockSettings> {
   /** Urls, ioredis options or clients; the servers of the spec. */
@@ -62,7 +62,7 @@ export class Gate extends AgedServer {
 
 /** Private servers of a spec file, independent of each other. */
 export function useServers(count: number): readonly RedisFixture[] {
-  return Array.from({ length: count }, () => useRedis());
+  return Array.from({ length: count }, () => useRealRedis());
 }
 
 /** A fault proxy before each of the servers. Call it before `useRedLocks`. */

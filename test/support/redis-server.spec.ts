@@ -7,10 +7,10 @@ import { Redis } from 'ioredis';
 import { startRedisServer, type RedisServer } from '../../scripts/redis-server.mjs';
 import { isAlive } from './child.js';
 import { eventually } from './eventually.js';
-import { useRedis } from './redis-server.js';
+import { useRealRedis } from './redis-server.js';
 
-describe('useRedis', () => {
-  const redis = useRedis();
+describe('useRealRedis', () => {
+  const redis = useRealRedis();
   const clients: Redis[] = [];
   const connect = () => {
     const client = new Redis(redis.url, { retryStrategy: () => 10, connectionName: 'a-client' });
@@ -30,7 +30,7 @@ describe('useRedis', () => {
   it('comes back empty on its port after a crash, also for clients that were connected', async () => {
     const client = connect();
     await client.set('k', 'v');
-    const { pid, port } = redis.server;
+    const { pid, port } = redis.server as RedisServer;
     await redis.restart();
     expect(redis.port).toBe(port);
     expect(isAlive(pid)).toBe(false);

@@ -7,6 +7,8 @@ import {
 } from '../../scripts/redis-server.mjs';
 import { isAlive } from './child.js';
 import { eventually } from './eventually.js';
+import { InProcessRedis } from './in-process/in-process-redis.js';
+import { useVirtualTime } from './virtual-time.js';
 
 /** Calls per command, such as `{ evalsha: 3, 'client|setname': 1 }`. */
 export type CommandCounts = Record<string, number>;
@@ -30,18 +32,17 @@ while true do
   if now() == before then return before + ttl end
 end`;
 
-/** A private server of one spec file; alive from `beforeAll` to `afterAll`. */
+type StartServer = (at: { port?: number }) => Promise<RedisServer> | InProcessRedis;
+
+/** A server of one spec file; alive from `beforeAll` to `afterAll`. */
 export class RedisFixture {
-  readonly #options: RedisServerOptions;
   readonly #pids = new Set<number>();
-  #server: RedisServer | undefined;
+  #server: RedisServer | InProcessRedis | undefined;
   #admin: Redis | undefined;
 
-  constructor(options: RedisServerOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly startServer: StartServer) {}
 
-  get server(): RedisServer {
+  get server(): RedisServer | InProcessRedis {
     if (!this.#server) throw new Error('The server is there from beforeAll on');
     return this.#server;
   }
@@ -63,8 +64,8 @@ export class RedisFixture {
   /** Starts the server, again on its port if it was running before. */
   async start(): Promise<void> {
     const port = this.#server ? { port: this.#server.port } : {};
-    this.#server = await startRedisServer({ ...this.#options, ...port });
-    this.#pids.add(this.#server.pid);
+    this.#server = await this.startServer(port);
+    if ('pid' in this.#server) this.#pids.add(this.#server.pid);
     if (!this.#admin) this.#admin = connectAdmin(this.url);
     else if (this.#admin.status !== 'ready')
       await new Promise((resolve) => this.#admin?.once('ready', resolve));
@@ -88,6 +89,11 @@ export class RedisFixture {
 
   resume(): void {
     this.server.resume();
+  }
+
+  /** Resolves so much later, which costs no time on the server in process. */
+  async jump(ms: number): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, ms));
   }
 
   /** The commands that clients other than `admin` called since the last `resetCommandStats()`. */
@@ -159,15 +165,28 @@ export class RedisFixture {
   }
 }
 
+/** The specs that need no system run on a real server too. */
+const IS_ALL_REAL = process.env.REDIS === 'real';
+
 /**
- * A private server for the specs of a file, empty before each of them. `flush: false` leaves the
- * data of one spec to the next; the other options are those of `startRedisServer`.
+ * A private server for the specs of a file, empty before each of them: the one in process, whose time
+ * is made, or a real one with `REDIS=real`. `flush: false` leaves the data of one spec to the next.
  */
-export function useRedis({
+export function useRedis({ flush = true } = {}): RedisFixture {
+  if (IS_ALL_REAL) return useRealRedis({ flush });
+  useVirtualTime();
+  return useFixture(new RedisFixture((at) => InProcessRedis.start(at)), flush);
+}
+
+/** A real server, for what Node, the network and the server itself do. */
+export function useRealRedis({
   flush = true,
   ...options
-}: RedisServerOptions & { flush?: boolean } = {}) {
-  const redis = new RedisFixture(options);
+}: RedisServerOptions & { flush?: boolean } = {}): RedisFixture {
+  return useFixture(new RedisFixture((at) => startRedisServer({ ...options, ...at })), flush);
+}
+
+function useFixture(redis: RedisFixture, flush: boolean): RedisFixture {
   beforeAll(() => redis.start());
   beforeEach(async () => {
     if (flush) await redis.admin.flushall();

@@ -9,10 +9,11 @@ export {
   useLocks,
   useProxiedClients,
   useProxy,
+  useRealClients,
   type LockClient,
 } from './lock-client.js';
 export { seededRandom, type Random } from './random.js';
-export { RedisFixture, useRedis } from './redis-server.js';
+export { RedisFixture, useRealRedis, useRedis } from './redis-server.js';
 export { channelOf, FOREIGN_OWNER, redisson } from './redisson.js';
 export { Stopwatch } from './stopwatch.js';
 export { Gate, PROMPT_MS, roundTrips, Section, watch } from '../contract/suite.js';

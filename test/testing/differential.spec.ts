@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { textIn, type Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { declaredScripts } from '../../scripts/library/scripts.mjs';
 import { isBeforeRedis7 } from '../support/server-facts.js';
-import { seededRandom, useRedis, type Random } from '../support/set-up.js';
+import { seededRandom, useRealRedis, type Random } from '../support/set-up.js';
 import { callOf, damage } from './script-calls.js';
 import { Pair, type Seen } from './pair.js';
 
@@ -11,7 +11,7 @@ import { Pair, type Seen } from './pair.js';
 const CALLS = Number(process.env.CALLS ?? 2_000);
 
 describe('the server in process', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   let pair: Pair;
   beforeAll(async () => {
     pair = await Pair.of(redis.admin, new Redis(redis.url));

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { RedisServer } from '../../libs/redis-lock/src/testing/server/redis-server.js';
-import { useRedis } from '../support/set-up.js';
+import { useRealRedis } from '../support/set-up.js';
 import { Pair } from './pair.js';
 
 /** Scripts whose answer shows a rule of Lua or of Redis. */
@@ -155,7 +155,7 @@ const SCRIPTS: Readonly<Record<string, readonly string[]>> = {
 const WRONG_NUMBER = 'ERR Wrong number of args calling Redis command from script';
 
 describe('the server in process', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   let pair: Pair;
   beforeAll(async () => {
     pair = await Pair.of(redis.admin, new Redis(redis.url));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { handsWords } from '../../apps/seckill-demo/src/page/words/hands-words.js';
 import { DemoProcess } from '../demo/demo-process.js';
-import { eventually, useRedis } from '../support/set-up.js';
+import { eventually, useRealRedis } from '../support/set-up.js';
 import { oneLine, useBrowser } from './arena-visit.js';
 import type { ArenaPage } from './arena-visit.js';
 import { processesWith } from './leftovers.js';
@@ -140,7 +140,7 @@ describe('the shop in the hands of a visitor', () => {
 });
 
 describe('the shop on a Redis of the visitor', () => {
-  const redis = useRedis({ flush: false });
+  const redis = useRealRedis({ flush: false });
   const browser = useBrowser();
   const folder = mkdtempSync(join(tmpdir(), 'shop-'));
   // For a Postgres that does not run as root.

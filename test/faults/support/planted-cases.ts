@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { useRedis } from '../../support/redis-server.js';
+import { useRealRedis } from '../../support/redis-server.js';
 import { Lab, Violation } from './lab.js';
 import type { Bug } from './planted.js';
 
@@ -14,8 +14,8 @@ export interface Case {
 /** Every workload goes well without a bug, and is violated by each of those planted for it. */
 export function describeCases(cases: readonly Case[]): void {
   describe.each(cases)('$situation', ({ workload, planted }) => {
-    const redis = useRedis();
-    const referee = useRedis();
+    const redis = useRealRedis();
+    const referee = useRealRedis();
 
     it('goes well with the library as it is', async () => {
       await Lab.run({ redis, referee }, {}, workload);

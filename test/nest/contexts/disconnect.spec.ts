@@ -6,14 +6,14 @@ import type { MercuriusDriverConfig } from '@nestjs/mercurius';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { LockKey, LockMonitor, RedisLockModule, WithLock } from 'nestjs-redis-lock';
 import { Observable, of } from 'rxjs';
-import { eventually, useRedis } from '../../support/set-up.js';
+import { eventually, useRealRedis } from '../../support/set-up.js';
 import { useApplications } from '../applications.js';
 
 // The files of its web page: Jest cannot load them on Node 20, and no spec asks for the page.
 jest.mock('@fastify/static', () => ({}));
 const { MercuriusDriver } = await import('@nestjs/mercurius');
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 const MINUTE = { waitTimeMs: 60_000 } as const;

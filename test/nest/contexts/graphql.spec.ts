@@ -23,14 +23,14 @@ import {
   RedisLockModule,
   WithLock,
 } from 'nestjs-redis-lock';
-import { redisson, Section, useRedis } from '../../support/set-up.js';
+import { redisson, Section, useRealRedis } from '../../support/set-up.js';
 import { SILENT, useApplications } from '../applications.js';
 
 // The files of its web page: Jest cannot load them on Node 20, and no spec asks for the page.
 jest.mock('@fastify/static', () => ({}));
 const { MercuriusDriver } = await import('@nestjs/mercurius');
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 const argsOf = (context: ExecutionContext) =>

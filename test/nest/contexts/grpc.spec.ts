@@ -31,10 +31,10 @@ import {
   toArray,
 } from 'rxjs';
 import { serveGrpc, type Item } from '../../support/grpc.js';
-import { eventually, useRedis } from '../../support/set-up.js';
+import { eventually, useRealRedis } from '../../support/set-up.js';
 import { SILENT, useApplications } from '../applications.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 @Controller()

@@ -26,10 +26,10 @@ import {
   type LockNestingError,
 } from 'nestjs-redis-lock';
 import { tap, type Observable } from 'rxjs';
-import { redisson, useRedis } from '../../support/set-up.js';
+import { redisson, useRealRedis } from '../../support/set-up.js';
 import { SILENT, useApplications, type RunningApp } from '../applications.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 /** Where a request came past, and which locks there were then. */

@@ -20,10 +20,10 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { lastValueFrom, Observable, of } from 'rxjs';
-import { eventually, useRedis } from '../../support/set-up.js';
+import { eventually, useRealRedis } from '../../support/set-up.js';
 import { SILENT, useApplications } from '../applications.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 const names = () => CurrentLock.lease().name;

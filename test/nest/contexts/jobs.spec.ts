@@ -12,11 +12,11 @@ import {
   WithLock,
   type LockTemplate,
 } from 'nestjs-redis-lock';
-import { eventually, Gate, redisson, useRedis } from '../../support/set-up.js';
+import { eventually, Gate, redisson, useRealRedis } from '../../support/set-up.js';
 import { pageOf } from '../../support/proofs.js';
 import { useApplications } from '../applications.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 interface Order {

@@ -24,10 +24,10 @@ import type { AddressInfo, Server } from 'node:net';
 import { lastValueFrom } from 'rxjs';
 import { io } from 'socket.io-client';
 import { WebSocket } from 'ws';
-import { eventually, redisson, useRedis } from '../../support/set-up.js';
+import { eventually, redisson, useRealRedis } from '../../support/set-up.js';
 import { SILENT, useApplications } from '../applications.js';
 
-const redis = useRedis();
+const redis = useRealRedis();
 const apps = useApplications(redis);
 
 const events: string[] = [];

@@ -6,7 +6,7 @@ import { FaultProxy } from '../../../../test/support/fault-proxy.js';
 import { IOREDIS_VERSIONS } from '../../../../test/support/ioredis-versions.js';
 import { useProxy } from '../../../../test/support/lock-client.js';
 import type { ProxiedConnection } from '../../../../test/support/proxied-connection.js';
-import { useRedis } from '../../../../test/support/redis-server.js';
+import { useRealRedis } from '../../../../test/support/redis-server.js';
 import { ClusterGroup, type Node } from '../../../../test/support/topology.js';
 import type { LockEvent } from '../core/api/observer.js';
 import type { RedisConnection } from '../core/redis/connection.js';
@@ -53,7 +53,7 @@ function useClients() {
 }
 
 describe('a connection of our own', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
   const opened: RedisConnection[] = [];
 
@@ -117,7 +117,7 @@ describe('a connection of our own', () => {
 });
 
 describe('a client of the caller', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
   const open = useClients();
   const make = (options: { retryStrategy?: never } = {}, { Redis: Client } = NEWEST) =>

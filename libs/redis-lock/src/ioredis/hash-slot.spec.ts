@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { seededRandom } from '../../../../test/support/random.js';
-import { useRedis } from '../../../../test/support/redis-server.js';
+import { useRealRedis } from '../../../../test/support/redis-server.js';
 import { hashSlot } from './hash-slot.js';
 
 describe('hashSlot', () => {
-  const redis = useRedis({ flush: false, args: ['--cluster-enabled', 'yes'] });
+  const redis = useRealRedis({ flush: false, args: ['--cluster-enabled', 'yes'] });
 
   // The vectors of the cluster specification, and the tags of its examples.
   it.each([

@@ -5,7 +5,7 @@ import { startRedisServer } from '../../../../scripts/redis-server.mjs';
 import { eventually } from '../../../../test/support/eventually.js';
 import { IOREDIS_VERSIONS } from '../../../../test/support/ioredis-versions.js';
 import { useLocks, useProxy } from '../../../../test/support/lock-client.js';
-import { useRedis } from '../../../../test/support/redis-server.js';
+import { useRealRedis } from '../../../../test/support/redis-server.js';
 import type { LockBackendError } from '../core/api/errors.js';
 import { defineScript } from '../core/redis/script.js';
 import { LockService } from '../primitives/lock/lock-service.js';
@@ -22,7 +22,7 @@ const ECHO = defineScript({
 });
 
 describe('openIoredisConnection', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
   const clients: (Redis | Cluster)[] = [];
   /** Declared before the locks, and so closed after them. */

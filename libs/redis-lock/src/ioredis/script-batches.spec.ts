@@ -3,7 +3,7 @@ import { Cluster, Redis } from 'ioredis';
 import { eventually } from '../../../../test/support/eventually.js';
 import { IOREDIS_VERSIONS } from '../../../../test/support/ioredis-versions.js';
 import { useProxy } from '../../../../test/support/lock-client.js';
-import { useRedis } from '../../../../test/support/redis-server.js';
+import { useRealRedis } from '../../../../test/support/redis-server.js';
 import { ClusterGroup } from '../../../../test/support/topology.js';
 import { RENEW } from '../primitives/lua/hash-lock.js';
 import type { RedisConnection } from '../core/redis/connection.js';
@@ -31,7 +31,7 @@ const [BY_NAME, BY_NUMBER] = ['return {a, x}', 'return {#KEYS, #ARGV}'].map((bod
 const MANY = forMany(PUSH);
 
 describe('scripts that are asked for in one turn', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
   const opened: RedisConnection[] = [];
   let connection: RedisConnection;

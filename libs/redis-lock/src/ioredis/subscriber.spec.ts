@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Redis, type RedisOptions } from 'ioredis';
 import { eventually } from '../../../../test/support/eventually.js';
 import { useProxy } from '../../../../test/support/lock-client.js';
-import { useRedis } from '../../../../test/support/redis-server.js';
+import { useRealRedis } from '../../../../test/support/redis-server.js';
 import { Subscriber } from './subscriber.js';
 import { Stopwatch } from '../../../../test/support/stopwatch.js';
 
@@ -26,7 +26,7 @@ class Listener {
 }
 
 describe('Subscriber', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const proxy = useProxy(redis);
   const subscribers: Subscriber[] = [];
   let opened: Redis[] = [];

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { useRedis } from '../../../../../test/support/redis-server.js';
+import { useRealRedis } from '../../../../../test/support/redis-server.js';
 import { describeIfSharded } from '../../../../../test/support/server-facts.js';
 import { LockBackendError } from '../api/errors.js';
 import { defineScript, forMany, textIn, type PublishMode } from './script.js';
 import { inOrder } from '../../../../../test/support/in-order.js';
 
 describe('defineScript', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const sum = defineScript({
     name: 'sum',
     keys: ['first', 'second'],
@@ -95,7 +95,7 @@ describe('defineScript', () => {
 });
 
 describe('forMany', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const define = (body: string) =>
     defineScript({
       ...{ name: 'x', keys: ['key', 'other'], args: ['text', 'count'], numbers: ['count'], body },

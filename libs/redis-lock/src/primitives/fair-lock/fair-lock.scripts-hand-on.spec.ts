@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { deliver, deliveries, NO_NUMBERS, secondsOf } from '../../../../../test/support/deliver.js';
-import { useRedis } from '../../../../../test/support/redis-server.js';
+import { useRealRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
 import { INSPECT, RENEW } from '../lua/hash-lock.js';
 import type { Script } from '../../core/redis/script.js';
@@ -20,7 +20,7 @@ const termsOf = (owner: string, mode = 's') => `${nonceOf(owner)} 4000 ${mode}`;
 type Values = Readonly<Record<string, string | number>>;
 
 describe('the scripts of the fair lock hand it on', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
   const ears: { disconnect(): void }[] = [];
   afterEach(() => {
     for (const ear of ears.splice(0)) ear.disconnect();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { deliver, deliveries, secondsOf } from '../../../../../test/support/deliver.js';
-import { useRedis } from '../../../../../test/support/redis-server.js';
+import { useRealRedis } from '../../../../../test/support/redis-server.js';
 import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
 import type { Script } from '../../core/redis/script.js';
 import { inOrder } from '../../../../../test/support/in-order.js';
@@ -18,7 +18,7 @@ const KEYS = ['k', queue, timeouts, waiting];
 type Values = Readonly<Record<string, string | number>>;
 
 describe('the scripts of the fair lock', () => {
-  const redis = useRedis();
+  const redis = useRealRedis();
 
   const run = <R>(script: Script<string, string, R>, args: Values) =>
     deliver(redis.admin, script, [...KEYS, 'token'].slice(0, script.keys.length), args);

@@ -58,7 +58,11 @@ export class RedisServer implements Surroundings {
     const { lua, sha1, name = 'a script' } = script;
     let program = programs.get(lua);
     if (program === undefined) {
-      program = new Program(name, bytesOf(lua), (command) => COMMANDS.has(command.toLowerCase()));
+      program = new Program(
+        name,
+        bytesOf(lua),
+        (command) => this.find(command.toLowerCase()) !== undefined,
+      );
       programs.set(lua, program);
     }
     this.store.now = Math.floor(this.clock.wall());
@@ -66,7 +70,7 @@ export class RedisServer implements Surroundings {
     let hasWritten = false;
     const command = (of: string, words: readonly string[]) => {
       // Redis refuses only the first write of a script for want of memory.
-      const found = commandOf(of, words, isFull && !hasWritten);
+      const found = this.commandOf(of, words, isFull && !hasWritten);
       hasWritten ||= found.isWrite;
       return found.run(this.store, words, this);
     };
@@ -79,7 +83,28 @@ export class RedisServer implements Surroundings {
    */
   command(name: string, args: readonly string[]): CommandReply {
     this.store.now = Math.floor(this.clock.wall());
-    return commandOf(name, args, this.isFull).run(this.store, args, this);
+    return this.commandOf(name, args, this.isFull).run(this.store, args, this);
+  }
+
+  /** The command of this name, in lower case. */
+  find(name: string): Command | undefined {
+    return COMMANDS.get(name);
+  }
+
+  /**
+   * The command for these arguments.
+   * @throws {CommandError} Redis refuses it
+   */
+  commandOf(name: string, args: readonly string[], isFull: boolean): Command {
+    const command = this.find(name) ?? this.find(name.toLowerCase());
+    if (command === undefined) return unknown(`command ${name}`);
+    if (args.length < command.least || args.length > command.most) {
+      throw new CommandError('ERR Wrong number of args calling Redis command from script');
+    }
+    if (command.grows && isFull) {
+      throw new CommandError("OOM command not allowed when used memory > 'maxmemory'.");
+    }
+    return command;
   }
 
   /** The channels with a subscriber. */
@@ -115,16 +140,4 @@ export class RedisServer implements Surroundings {
     const uptime = Math.floor(this.clock.wall() / 1_000);
     return `run_id:${this.id}\r\nuptime_in_seconds:${String(uptime)}\r\n`;
   }
-}
-
-function commandOf(name: string, args: readonly string[], isFull: boolean): Command {
-  const command = COMMANDS.get(name) ?? COMMANDS.get(name.toLowerCase());
-  if (command === undefined) return unknown(`command ${name}`);
-  if (args.length < command.least || args.length > command.most) {
-    throw new CommandError('ERR Wrong number of args calling Redis command from script');
-  }
-  if (command.grows && isFull) {
-    throw new CommandError("OOM command not allowed when used memory > 'maxmemory'.");
-  }
-  return command;
 }

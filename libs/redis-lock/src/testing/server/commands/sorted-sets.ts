@@ -65,7 +65,7 @@ function scoreText(score: number): string {
   return general(score, 17);
 }
 
-function between(least = '', most = ''): (entry: readonly [string, number]) => boolean {
+export function between(least = '', most = ''): (entry: readonly [string, number]) => boolean {
   const bound = (text: string) => scoreOf(text.replace(/^\(/, ''), 'min or max is not a float');
   const [from, to] = [bound(least), bound(most)];
   const [isAbove, isBelow] = [least.startsWith('('), most.startsWith('(')];

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import type { Command } from '../../../libs/redis-lock/src/testing/server/commands/command.js';
+import { RedisServer } from '../../../libs/redis-lock/src/testing/server/redis-server.js';
+import { systemClock } from '../../../libs/redis-lock/src/core/time/clock.js';
+import { COMMANDS_OF_SPECS } from './commands.js';
+import {
+  listen,
+  stopListening,
+  type InProcessSocket,
+  type Listener,
+  type Receiver,
+} from './network.js';
+import { Session } from './session.js';
+
+/** The server of the library's test kit, and what clients and operators do beside scripts. */
+class CountingServer extends RedisServer {
+  readonly calls = new Map<string, number>();
+  readonly scripts = new Map<string, string>();
+  /** As Redis counts them: a write of the same value is one, a removal of nothing is none. */
+  changes = 0;
+  /** What a client has used, but this server does not know. */
+  readonly unknown = new Set<string>();
+  /** Those who listen to a pattern of channels. */
+  readonly everywhere = new Set<(channel: string, message: string) => boolean>();
+
+  override find(name: string) {
+    return COMMANDS_OF_SPECS[name] ?? super.find(name);
+  }
+
+  override commandOf(name: string, args: readonly string[], isFull: boolean): Command {
+    this.count(name.toLowerCase(), args);
+    const command = super.commandOf(name, args, isFull);
+    if (!command.isWrite) return command;
+    const run: Command['run'] = (...given) => {
+      const reply = command.run(...given);
+      const isEmpty = reply === 0 || reply === null || (Array.isArray(reply) && reply.length === 0);
+      this.changes += Number(!(isEmpty && REMOVES.test(name)));
+      return reply;
+    };
+    return { ...command, run };
+  }
+
+  override publish(channel: string, message: string, isSharded: boolean): number {
+    const receivers = super.publish(channel, message, isSharded);
+    if (isSharded) return receivers;
+    return receivers + [...this.everywhere].filter((send) => send(channel, message)).length;
+  }
+
+  count(name: string, [subcommand = '']: readonly string[]): void {
+    const isContainer = CONTAINERS.has(name);
+    const command = isContainer ? `${name}|${subcommand.toLowerCase()}` : name;
+    this.calls.set(command, (this.calls.get(command) ?? 0) + 1);
+  }
+
+  load(lua: string): string {
+    const sha1 = createHash('sha1').update(lua, 'latin1').digest('hex');
+    this.scripts.set(sha1, lua);
+    return sha1;
+  }
+}
+
+const REMOVES = /del|rem|pop|expire|persist/i;
+
+const CONTAINERS = new Set(['client', 'config', 'pubsub', 'script']);
+
+/** Redis in this process, at a port: clients reach it as they reach a real one. */
+export class InProcessRedis implements Listener {
+  readonly port: number;
+  readonly sessions = new Set<Session>();
+  readonly server: CountingServer;
+  /** Commands that came while it stood still. */
+  #held: (() => void)[] | undefined;
+
+  private constructor(port?: number) {
+    this.port = listen(this, port);
+    // A spec that sets the clock of its process does not set that of the server.
+    const startedAt = Date.now() - performance.now();
+    const wall = () => startedAt + performance.now();
+    this.server = new CountingServer({ ...systemClock, wall });
+  }
+
+  static start({ port }: { port?: number } = {}): InProcessRedis {
+    return new InProcessRedis(port);
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${String(this.port)}`;
+  }
+
+  accept(socket: InProcessSocket): Receiver {
+    const session = new Session(this, socket);
+    this.sessions.add(session);
+    return session;
+  }
+
+  run(work: () => void): void {
+    if (this.#held === undefined) work();
+    else this.#held.push(work);
+  }
+
+  pause(): void {
+    this.#held ??= [];
+  }
+
+  resume(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const work of held) work();
+  }
+
+  /** As a crash: its data is gone. */
+  kill(): Promise<void> {
+    this.#held = undefined;
+    stopListening(this.port);
+    for (const session of this.sessions) session.cut();
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    const unknown = [...this.server.unknown];
+    if (unknown.length > 0) throw new Error(`Take useRealRedis(): ${unknown.join('; ')}`);
+  }
+}

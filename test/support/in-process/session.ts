@@ -1,0 +1,248 @@
+import type { CommandReply } from '../../../libs/redis-lock/src/testing/server/commands/command.js';
+import { OK, Status } from '../../../libs/redis-lock/src/testing/server/commands/command.js';
+import type { Subscriber } from '../../../libs/redis-lock/src/testing/server/redis-server.js';
+import { CommandError } from '../../../libs/redis-lock/src/testing/server/store.js';
+
+import { unknown, UnknownError } from '../../../libs/redis-lock/src/testing/server/unknown.js';
+import { patternOf } from './commands.js';
+import { FrameSplitter } from '../resp.js';
+import { afterLatency } from '../virtual-time.js';
+import type { InProcessRedis } from './in-process-redis.js';
+import type { InProcessSocket, Receiver } from './network.js';
+
+type Answer = CommandReply | CommandError | readonly Answer[];
+type Run = (args: readonly string[]) => Answer;
+
+let lastId = 0;
+
+/** One connection of a client, as Redis has it. */
+export class Session implements Receiver, Subscriber {
+  readonly #id = (lastId += 1);
+  readonly #frames = new FrameSplitter();
+  readonly #ends = new Map<string, () => void>();
+  #name = '';
+  /** So begins what Redis sends without a question. */
+  #push = '*';
+  /** The commands of a transaction that has not been executed. */
+  #queued: string[][] | undefined;
+
+  constructor(
+    private readonly redis: InProcessRedis,
+    private readonly socket: InProcessSocket,
+  ) {}
+
+  receive(bytes: Buffer): void {
+    this.redis.run(() => {
+      const frames = this.#frames.push(bytes);
+      this.#send(frames.map((frame) => this.#answer(wordsOf(frame))).join(''));
+    });
+  }
+
+  ended(): void {
+    this.redis.run(() => {
+      for (const end of this.#ends.values()) end();
+      this.redis.sessions.delete(this);
+    });
+  }
+
+  cut(): void {
+    this.socket.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
+  }
+
+  message(channel: string, message: string, isSharded: boolean): void {
+    this.#send(encoded([isSharded ? 'smessage' : 'message', channel, message], this.#push));
+  }
+
+  #send(bytes: string): void {
+    if (bytes === '') return;
+    afterLatency(() => {
+      if (!this.socket.destroyed) this.socket.deliver(Buffer.from(bytes, 'latin1'));
+    });
+  }
+
+  #answer([word = '', ...args]: readonly string[]): string {
+    const name = word.toLowerCase();
+    if (this.#queued !== undefined && !['exec', 'discard'].includes(name)) {
+      this.#queued.push([name, ...args]);
+      return '+QUEUED\r\n';
+    }
+    if (/^[ps]?(un)?subscribe$/.test(name)) return this.#subscribe(name, args);
+    return encoded(this.#run(name, args));
+  }
+
+  #run(name: string, args: readonly string[]): Answer {
+    const { server } = this.redis;
+    const own =
+      name === 'pubsub' && args[0]?.toLowerCase() === 'channels'
+        ? () => server.channels
+        : this.#own[name];
+    try {
+      if (own === undefined) return server.command(name, args);
+      server.count(name, args);
+      return own(args);
+    } catch (error) {
+      if (error instanceof CommandError) return error;
+      if (!(error instanceof UnknownError)) throw error;
+      server.unknown.add(error.message);
+      return new CommandError(`ERR ${error.message}`);
+    }
+  }
+
+  #subscribe(name: string, channels: readonly string[]): string {
+    const { server } = this.redis;
+    server.count(name, channels);
+    const [, kind = ''] = /^([ps]?)(?:un)?subscribe$/.exec(name) ?? [];
+    const isEnd = name.endsWith('unsubscribe');
+    const all = isEnd && channels.length === 0 ? this.#listening(kind) : channels;
+    const answers = all.map((channel) => {
+      const end = this.#ends.get(kind + channel);
+      if (!isEnd) this.#ends.set(kind + channel, end ?? this.#listen(kind, channel));
+      else if (this.#ends.delete(kind + channel)) end?.();
+      return encoded([name, channel, this.#ends.size], this.#push);
+    });
+    return answers.length > 0 ? answers.join('') : encoded([name, null, 0], this.#push);
+  }
+
+  #listening(kind: string): string[] {
+    const keys = [...this.#ends.keys()].filter((key) => key.startsWith(kind));
+    return keys.map((key) => key.slice(kind.length));
+  }
+
+  #listen(kind: string, channel: string): () => void {
+    const { server } = this.redis;
+    if (kind !== 'p') return server.subscribe(channel, this, kind === 's');
+    const matches = patternOf(channel);
+    const send = (to: string, message: string) => {
+      if (!matches.test(to)) return false;
+      this.#send(encoded(['pmessage', channel, to, message], this.#push));
+      return true;
+    };
+    server.everywhere.add(send);
+    return () => server.everywhere.delete(send);
+  }
+
+  readonly #own: Readonly<Record<string, Run>> = {
+    select: ([database]) =>
+      database === '0' ? OK : new CommandError('ERR DB index is out of range'),
+    client: (args) => this.#client(args),
+    config: ([subcommand = '', name, value]) => {
+      const { server } = this.redis;
+      if (subcommand.toLowerCase() === 'resetstat') server.calls.clear();
+      else if (name === 'maxmemory') server.isFull = value !== '0';
+      else return unknown(`CONFIG ${subcommand} ${String(name)}`);
+      return OK;
+    },
+    hello: ([protocol]) => {
+      this.#push = protocol === '3' ? '>' : '*';
+      return ['server', 'redis', 'version', '7.4.0', 'proto', Number(protocol)];
+    },
+    info: ([section = '']) => this.#info(section.toLowerCase()),
+    quit: () => {
+      // Behind the answer.
+      afterLatency(() => {
+        afterLatency(() => {
+          this.socket.deliver(null);
+        });
+      });
+      return OK;
+    },
+    // There are no replicas to wait for.
+    wait: () => 0,
+    eval: ([lua = '', ...rest]) => this.#evaluate(lua, rest),
+    evalsha: ([sha1 = '', ...rest]) => {
+      const lua = this.redis.server.scripts.get(sha1);
+      return lua === undefined
+        ? new CommandError('NOSCRIPT No matching script. Please use EVAL.')
+        : this.#evaluate(lua, rest);
+    },
+    script: ([subcommand = '', ...texts]) => this.#script(subcommand.toLowerCase(), texts),
+    multi: () => {
+      this.#queued = [];
+      return OK;
+    },
+    discard: () => {
+      this.#queued = undefined;
+      return OK;
+    },
+    exec: () => {
+      const queued = this.#queued ?? [];
+      this.#queued = undefined;
+      return queued.map(([name = '', ...args]) => this.#run(name, args));
+    },
+  };
+
+  #evaluate(lua: string, [count = '', ...rest]: readonly string[]): Answer {
+    const { server } = this.redis;
+    const sha1 = server.load(lua);
+    const keys = rest.slice(0, Number(count));
+    return server.evaluate({ lua, sha1 }, keys, rest.slice(Number(count)));
+  }
+
+  #script(subcommand: string, texts: readonly string[]): Answer {
+    const { server } = this.redis;
+    if (subcommand === 'load') return texts.map((lua) => server.load(lua))[0] ?? null;
+    if (subcommand === 'exists') return texts.map((sha1) => Number(server.scripts.has(sha1)));
+    if (subcommand !== 'flush') return unknown(`SCRIPT ${subcommand}`);
+    server.scripts.clear();
+    return OK;
+  }
+
+  #client([subcommand = '', text = '']: readonly string[]): Answer {
+    switch (subcommand.toLowerCase()) {
+      case 'setname':
+        this.#name = text;
+        return OK;
+      case 'setinfo':
+        return OK;
+      case 'pause':
+        this.redis.pause();
+        setTimeout(() => {
+          this.redis.resume();
+        }, Number(text));
+        return OK;
+      case 'id':
+        return this.#id;
+      case 'list':
+        return [...this.redis.sessions].map((session) => session.line).join('\n');
+      default:
+        return unknown(`CLIENT ${subcommand}`);
+    }
+  }
+
+  get line(): string {
+    return `id=${String(this.#id)} addr=127.0.0.1:${String(this.#id)} name=${this.#name} sub=${String(this.#ends.size)}`;
+  }
+
+  #info(section: string): Answer {
+    const { server } = this.redis;
+    if (section === '') return `redis_version:7.4.0\r\n${server.info('server')}loading:0\r\n`;
+    if (section === 'persistence')
+      return `rdb_changes_since_last_save:${String(server.changes)}\r\n`;
+    if (section !== 'commandstats') return server.info(section);
+    return [...server.calls]
+      .map(([name, calls]) => `cmdstat_${name}:calls=${String(calls)}`)
+      .join('\r\n');
+  }
+}
+
+function wordsOf(frame: Buffer): string[] {
+  const text = frame.toString('latin1');
+  const words: string[] = [];
+  for (let at = text.indexOf('\r\n') + 2; at < text.length;) {
+    const line = text.indexOf('\r\n', at);
+    const start = line + 2;
+    const end = start + Number(text.slice(at + 1, line));
+    words.push(text.slice(start, end));
+    at = end + 2;
+  }
+  return words;
+}
+
+function encoded(answer: Answer, list = '*'): string {
+  if (answer === null) return '$-1\r\n';
+  if (typeof answer === 'number') return `:${String(answer)}\r\n`;
+  if (typeof answer === 'string') return `$${String(answer.length)}\r\n${answer}\r\n`;
+  if (answer instanceof Status) return `+${answer.text}\r\n`;
+  if (answer instanceof CommandError) return `-${answer.message}\r\n`;
+  return `${list}${String(answer.length)}\r\n${answer.map((item) => encoded(item)).join('')}`;
+}
