@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
-import { LIBRARY } from './surface.mjs';
+import { entries, LIBRARY } from './surface.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const DIST = join(LIBRARY, 'dist');
@@ -65,12 +65,33 @@ function writeModules(format, own) {
   }
 }
 
-/** The types are the same in both formats; a compiler reads the format from the folder. */
+/**
+ * Only the types that a user's compiler reads. They are the same in both formats; a compiler reads the
+ * format from the folder.
+ */
 function copyTypes() {
-  for (const name of readdirSync(join(DIST, 'esm'), { recursive: true, encoding: 'utf8' })) {
-    if (!name.endsWith('.d.ts') || ONLY_ESM.test(name)) continue;
-    copyFileSync(join(DIST, 'esm', name), join(DIST, 'cjs', name));
+  const esm = join(DIST, 'esm');
+  const read = reachableTypes(esm);
+  for (const name of readdirSync(esm, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.d.ts')) continue;
+    if (read.has(posix.normalize(name))) copyFileSync(join(esm, name), join(DIST, 'cjs', name));
+    else rmSync(join(esm, name));
   }
+}
+
+/**
+ * Those of the entries, and the ones that they import.
+ * @param {string} folder
+ */
+function reachableTypes(folder) {
+  const all = new Set(entries().map((entry) => `${entry}.d.ts`));
+  for (const name of all) {
+    const text = readFileSync(join(folder, name), 'utf8');
+    for (const [, target] of text.matchAll(/['"](\.{1,2}\/[^'"]+)\.js['"]/g)) {
+      all.add(posix.join(posix.dirname(name), `${target}.d.ts`));
+    }
+  }
+  return all;
 }
 
 /** The README, the docs and the licence of the repository, which keeps them only once. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { LIBRARY } from '../../scripts/library/surface.mjs';
+import { entries, LIBRARY } from '../../scripts/library/surface.mjs';
 
 const packed = JSON.parse(String(process.env.LIBRARY_FILES)) as string[];
 const sources = readdirSync(join(LIBRARY, 'src'), { recursive: true, encoding: 'utf8' })
@@ -19,8 +19,10 @@ const OF_TESTS = /(^|[/.-])(spec|test|tests|fixtures?|mocks?|bench|contract|suit
 function outputsOf(source: string): string[] {
   const name = source.replace(/\.ts$/, '');
   const formats = name.startsWith('cli/') ? ['esm'] : ['esm', 'cjs'];
-  return formats.flatMap((format) => [`dist/${format}/${name}.js`, `dist/${format}/${name}.d.ts`]);
+  return formats.map((format) => `dist/${format}/${name}.js`);
 }
+
+const isTypes = (path: string) => path.endsWith('.d.ts');
 
 describe('the packed library', () => {
   const own = sources.filter((path) => SOURCE.test(path) && !OF_TESTS.test(path));
@@ -33,7 +35,22 @@ describe('the packed library', () => {
       ...docs.map((page) => `docs/${page}`),
     ];
     const made = [...own.flatMap(outputsOf), 'dist/cjs/package.json'];
-    expect([...packed].sort()).toEqual(['package.json', ...pages, ...made].sort());
+    expect(packed.filter((path) => !isTypes(path)).sort()).toEqual(
+      ['package.json', ...pages, ...made].sort(),
+    );
+  });
+
+  it('holds the types of each entry, and those that they import, in both formats', () => {
+    const read = new Set(
+      ['esm', 'cjs'].flatMap((format) => entries().map((name) => `dist/${format}/${name}.d.ts`)),
+    );
+    for (const path of read) {
+      const text = readFileSync(join(LIBRARY, path), 'utf8');
+      for (const [, target = ''] of text.matchAll(/['"](\.{1,2}\/[^'"]+)\.js['"]/g)) {
+        read.add(posix.join(posix.dirname(path), `${target}.d.ts`));
+      }
+    }
+    expect(packed.filter(isTypes).sort()).toEqual([...read].sort());
   });
 
   it('has sources that are its own, or specs', () => {
