@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { readdirSync, readFileSync } from 'node:fs';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { RedisServer } from '../../libs/redis-lock/src/testing/server/redis-server.js';
 import { useRealRedis } from '../support/set-up.js';
@@ -152,6 +153,7 @@ const SCRIPTS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+const SOURCES = new URL('../../libs/redis-lock/src/testing/', import.meta.url);
 const WRONG_NUMBER = 'ERR Wrong number of args calling Redis command from script';
 
 describe('the server in process', () => {
@@ -255,5 +257,18 @@ describe('the server in process', () => {
   ])('never answers what it does not know: %s', (lua) => {
     const server = new RedisServer(systemClock);
     expect(() => server.evaluate({ lua, sha1: '' }, [], [])).toThrow(/knows? no/);
+  });
+
+  /** A browser under a strict policy refuses both, and has no module of Node. */
+  it('makes no code of texts, and takes nothing of Node', () => {
+    const names = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' });
+    const sources = names.filter((name) => name.endsWith('.ts'));
+    const found = sources.filter((name) => {
+      const text = readFileSync(new URL(name, SOURCES), 'utf8');
+      const isOfServer = name.startsWith('server');
+      return /\beval\b|\bFunction\(/.test(text) || (isOfServer && text.includes("'node:"));
+    });
+    expect(sources.length).toBeGreaterThan(20);
+    expect(found).toEqual([]);
   });
 });

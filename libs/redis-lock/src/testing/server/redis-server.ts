@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-
 import type { Clock } from '../../core/time/clock.js';
 import type { ScriptText } from '../../core/redis/script.js';
 import { bytesOf } from './bytes.js';
@@ -38,7 +36,7 @@ export class RedisServer implements Surroundings {
 
   constructor(
     readonly clock: Clock,
-    readonly id: string = randomUUID().replaceAll('-', ''),
+    readonly id: string = crypto.randomUUID().replaceAll('-', ''),
   ) {}
 
   get micros(): number {
