@@ -31,8 +31,8 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
-  // Most specs wait for Redis or for another process, so a core is not busy with one of them.
-  maxWorkers: 2 * availableParallelism(),
+  // Half of the specs wait for Redis or for another process, so a core is not busy with one of them.
+  maxWorkers: availableParallelism() + 1,
   // Ends a test that stands still. A test with a promised bound has it itself.
   testTimeout: 300_000,
   waitForUnhandledRejections: true,
