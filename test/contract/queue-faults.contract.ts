@@ -15,6 +15,7 @@ import {
   useQueueScripts,
 } from '../support/queue-scripts.js';
 import { ownerOf, type Values } from '../support/queue-view.js';
+import { useRealRedis } from '../support/redis-server.js';
 import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import type { QueueKindUnderTest } from '../support/queue-kinds.js';
 export function describeQueueFaults(name: string, kind: QueueKindUnderTest): void {
@@ -24,7 +25,7 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
   ];
   describe(`the scripts of ${name} that is handed on, when something is wrong`, () => {
     const freed = kind.freed.map((message) => `all: ${message}`);
-    const scripts = useQueueScripts(kind);
+    const scripts = useQueueScripts(kind, useRealRedis());
     const { claim, claimFenced, enter, leave, leaveSome, passOn, takeTurns, withdraw } = scripts;
     const { look, stand, hold, redis, ear, view } = scripts;
 

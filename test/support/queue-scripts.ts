@@ -63,8 +63,7 @@ interface Claiming {
 }
 
 /** The lock `k` on a server of its own; its owners and processes are those of `QueueView`. */
-export function useQueueScripts(kind: QueueKindUnderTest) {
-  const redis = useRedis();
+export function useQueueScripts(kind: QueueKindUnderTest, redis = useRedis()) {
   const ear = useListeners(redis, 'k', kind);
   const view = new QueueView(redis, 'k', kind);
   let order = 0;
