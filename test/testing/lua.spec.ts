@@ -192,6 +192,7 @@ describe('the server in process', () => {
 
   /** Each version has its own words for these. */
   it.each([
+    ['return redis.call("set", "n", 1e17) and redis.call("get", "n")', '1e+17'],
     ['return redis.call("set", "n", 0.1) and redis.call("get", "n")', '0.10000000000000001'],
     [
       'local ok, e = pcall(redis.call, "get") return type(e) .. ": " .. e',

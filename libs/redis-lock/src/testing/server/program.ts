@@ -102,13 +102,10 @@ function errorTable(message: string): Table {
   return new Table([], [['err', message]]);
 }
 
+/** Redis before 7.2 writes all numbers so. */
 function argumentOf(value: Value): string | undefined {
-  if (typeof value === 'string') return value;
-  if (typeof value !== 'number') return undefined;
-  if (Number.isSafeInteger(value)) return String(value);
-  return Number.isInteger(value) && Math.abs(value) < 2 ** 63
-    ? BigInt(value).toString()
-    : general(value, 17);
+  if (typeof value === 'number') return general(value, 17);
+  return typeof value === 'string' ? value : undefined;
 }
 
 /** The answer of a command, as a script sees it. */
