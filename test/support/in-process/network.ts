@@ -20,12 +20,15 @@ interface Network {
   lastPort: number;
 }
 
+/** No system gives out such low ports, and specs take those below for where no server is. */
+const FIRST_PORT = 100;
+
 /** Jest gives each spec file its own modules, but one `net`. */
 const shared: { networkOfSpecs?: Network } = net as object;
 const network = (shared.networkOfSpecs ??= {
   listeners: new Map(),
   connect: net.createConnection,
-  lastPort: 0,
+  lastPort: FIRST_PORT - 1,
 });
 
 /** From now on the clients of this process reach the listener at the port. */
@@ -40,10 +43,10 @@ export function stopListening(port: number): void {
   network.listeners.delete(port);
 }
 
-/** No system gives out such low ports: every other port is one of a real server. */
+/** Every other port is one of a real server. */
 function connect(...args: Parameters<typeof net.createConnection>): net.Socket {
   const [{ port }] = args as unknown as [{ port?: number | string }];
-  const isOurs = Number(port) <= network.lastPort;
+  const isOurs = Number(port) >= FIRST_PORT && Number(port) <= network.lastPort;
   return isOurs
     ? (new InProcessSocket(Number(port)) as unknown as net.Socket)
     : network.connect(...args);
