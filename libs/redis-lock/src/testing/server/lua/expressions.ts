@@ -68,7 +68,9 @@ export abstract class ExpressionReader {
         const name = cursor.name();
         read = index(read, known(name).one, line, `field '${name}'`);
       } else if (cursor.accept('[')) {
-        read = index(read, this.#closed(']').one, line);
+        const key = this.#closed(']');
+        const name = typeof key.value === 'string' ? key.value : '?';
+        read = index(read, key.one, line, `field '${name}'`);
       } else if (cursor.accept('(')) {
         const args = cursor.accept(')') ? [] : this.#arguments();
         const refusal = this.surroundings.refusal(read.value, args[0]?.value);
@@ -151,7 +153,10 @@ export abstract class ExpressionReader {
     if (library !== undefined && cursor.accept('.')) return this.#member(name, library);
     const operand = surroundings.global(name);
     if (operand === undefined && !cursor.is('=')) cursor.refuse(`unknown global ${name}`);
-    const set = () => fail(line, 'Attempt to modify a readonly table');
+    const set = (frame: Frame, value: Expression) => {
+      value(frame);
+      fail(line, 'Attempt to modify a readonly table');
+    };
     return { ...(operand ?? known(undefined)), says: `global '${name}'`, set };
   }
 

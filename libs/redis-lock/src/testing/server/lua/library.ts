@@ -26,9 +26,19 @@ export class Arguments {
     return value instanceof Table ? value : this.#wrong(values, place, name, 'table');
   }
 
+  any(values: readonly Value[], place: number, name: string, why = 'value expected'): Value {
+    return values.length < place ? this.bad(place, name, why) : values[place - 1];
+  }
+
+  bad(place: number, name: string, why: string): never {
+    // What `pcall` calls itself has no name.
+    const called = this.caller.line === 0 ? '?' : name;
+    this.fail(`bad argument #${String(place)} to '${called}' (${why})`);
+  }
+
   #wrong(values: readonly Value[], place: number, name: string, wanted: string): never {
     const got = values.length < place ? 'no value' : typeName(values[place - 1]);
-    this.fail(`bad argument #${String(place)} to '${name}' (${wanted} expected, got ${got})`);
+    this.bad(place, name, `${wanted} expected, got ${got}`);
   }
 }
 
@@ -55,25 +65,35 @@ function nameOf(value: Value): string {
 function globalsOf(args: Arguments): Functions {
   return {
     tonumber: (...values) => {
-      if (values.length < 2) return numberOf(values[0]);
-      const digits = args.text(values, 1, 'tonumber').toLowerCase();
-      const isHex = values[1] === 16 && /^[\da-f]+$/.test(digits);
-      return isHex ? parseInt(digits, 16) : undefined;
+      const base = args.number(values, 2, 'tonumber', 10);
+      if (base === 10) return numberOf(args.any(values, 1, 'tonumber'));
+      const digits = args.text(values, 1, 'tonumber');
+      const isHex = base === 16 && /^[\da-fA-F]{1,12}$/.test(digits);
+      return isHex ? parseInt(digits, 16) : unknown(`number ${digits} of base ${String(base)}`);
     },
-    tostring: (value) => textOf(value) ?? nameOf(value),
-    type: typeName,
+    tostring: (...values) => {
+      const value = args.any(values, 1, 'tostring');
+      return textOf(value) ?? nameOf(value);
+    },
+    type: (...values) => typeName(args.any(values, 1, 'type')),
     ipairs: (...values) => [step, args.table(values, 1, 'ipairs'), 0],
     unpack: (...values) => {
       if (values.length > 2) unknown('end of unpack');
       const { list } = args.table(values, 1, 'unpack');
-      return list.slice(args.number(values, 2, 'unpack', 1) - 1);
+      const start = args.number(values, 2, 'unpack', 1);
+      return start < 1 ? unknown('unpack from there on') : list.slice(start - 1);
     },
-    select: (...values) =>
-      values[0] === '#' ? values.length - 1 : values.slice(args.number(values, 1, 'select')),
+    select: (...values) => {
+      if (values[0] === '#') return values.length - 1;
+      const from = Math.trunc(args.number(values, 1, 'select'));
+      if (from === 0 || from <= -values.length) args.bad(1, 'select', 'index out of range');
+      return values.slice(from);
+    },
     pcall: (work, ...values) => {
+      if (typeof work !== 'function') return unknown(`pcall of a ${typeName(work)}`);
       args.caller.line = 0;
       try {
-        return [true, ...[(work as LuaFunction)(...values)].flat()];
+        return [true, ...[work(...values)].flat()];
       } catch (error) {
         if (error instanceof LuaError) return [false, error.message];
         throw error;
@@ -89,6 +109,7 @@ function mathOf(args: Arguments): Functions {
       const numbers = [args.number(values, 1, name)];
       for (let place = 2; place <= values.length; place++)
         numbers.push(args.number(values, place, name));
+      if (numbers.some(Number.isNaN)) unknown(`math.${name} of what is no number`);
       return Math[name](...(numbers as [number]));
     };
   return { abs: of('abs'), floor: of('floor'), max: of('max'), min: of('min') };

@@ -1,3 +1,4 @@
+import { unknown } from '../unknown.js';
 import {
   first,
   isTrue,
@@ -30,8 +31,8 @@ export interface Operand {
   readonly says?: string | undefined;
   /** Known before the script runs. */
   readonly value?: Value;
-  /** Assigns to it, if that is possible. */
-  readonly set?: (frame: Frame, value: Value) => void;
+  /** Assigns to it, if that is possible. It is read before the value, but is used after. */
+  readonly set?: (frame: Frame, value: Expression) => void;
 }
 
 /** How Redis calls every script in its errors. */
@@ -58,8 +59,8 @@ export function localAt(slot: number, depth: number, name: string): Operand {
     for (let i = depth; i > 0; i--) found = found.outer as Frame;
     return found;
   };
-  const set = (frame: Frame, value: Value) => {
-    frameOf(frame).slots[slot] = value;
+  const set = (frame: Frame, value: Expression) => {
+    frameOf(frame).slots[slot] = value(frame);
   };
   if (depth === 0) return { one: ({ slots }) => slots[slot], says, set };
   if (depth === 1) return { one: ({ outer }) => outer?.slots[slot], says, set };
@@ -67,16 +68,22 @@ export function localAt(slot: number, depth: number, name: string): Operand {
 }
 
 export function index(table: Operand, key: Expression, line: number, says?: string): Operand {
-  const tableIn = (frame: Frame): Table => {
-    const value = table.one(frame);
-    return value instanceof Table ? value : wrongType(line, 'index', value, table);
-  };
   return {
-    one: (frame) => tableIn(frame).get(key(frame)),
+    one: (frame) => {
+      const from = table.one(frame);
+      const at = key(frame);
+      if (from instanceof Table) return from.get(at);
+      if (typeof from !== 'string') return wrongType(line, 'index', from, table);
+      // Lua finds the functions of `string` there.
+      return at === 'err' || at === 'ok' ? undefined : unknown('such member of a text');
+    },
     says,
     set: (frame, value) => {
-      const target = tableIn(frame);
-      target.set(key(frame) ?? fail(line, 'table index is nil'), value);
+      const target = table.one(frame);
+      const at = key(frame);
+      const next = value(frame);
+      if (!(target instanceof Table)) return wrongType(line, 'index', target, table);
+      target.set(at ?? fail(line, 'table index is nil'), next);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { ExpressionReader, functionOf, type Statement, type Surroundings } from './expressions.js';
 import { fail, known, listOf, type Expression, type Frame, type Operand } from './operations.js';
 import { Cursor } from './tokens.js';
-import { first, isTrue, numberOf, type LuaFunction, type Value } from './values.js';
+import { first, isTrue, numberOf, typeName, type LuaFunction } from './values.js';
 
 /**
  * Turns a script of Lua 5.1 into a function without parameters, in one pass.
@@ -24,8 +24,10 @@ class StatementReader extends ExpressionReader {
     return this.scope.block(() => {
       const all: Statement[] = [];
       while (!this.#isAtEnd()) {
+        const isLast = this.cursor.is('return') || this.cursor.is('break');
         all.push(this.#statement());
         this.cursor.accept(';');
+        if (isLast && !this.#isAtEnd()) this.cursor.refuse('a statement that is never reached');
       }
       const [only] = all;
       if (all.length === 1 && only !== undefined) return only;
@@ -131,7 +133,7 @@ class StatementReader extends ExpressionReader {
     return this.scope.block(() => {
       const slots = names.map((name) => this.scope.declare(name));
       const body = this.#closed('do');
-      return isCount ? count(slots[0] ?? 0, values, body, line) : each(slots, values, body);
+      return isCount ? count(slots[0] ?? 0, values, body, line) : each(slots, values, body, line);
     }, true);
   }
 
@@ -166,25 +168,27 @@ class StatementReader extends ExpressionReader {
     while (cursor.accept(',')) targets.push(this.suffixed());
     cursor.expect('=');
     const setters = targets.map(({ set }) => set ?? cursor.refuse('this cannot be set'));
+    const areLocals = targets.every(({ says }) => /^(local|upvalue) /.test(says ?? ''));
+    if (targets.length > 1 && !areLocals) cursor.refuse('several fields cannot be set at once');
     return assign(setters, this.expressions());
   }
 }
 
-type Setter = (frame: Frame, value: Value) => void;
+type Setter = NonNullable<Operand['set']>;
 
-/** All values are known before the first one is set. */
+/** All values are known before the last one is set, and the first one after it. */
 function assign(setters: readonly Setter[], values: readonly Operand[]): Statement {
   const [setter, value] = [setters[0], values[0]];
   if (setters.length === 1 && values.length === 1 && setter !== undefined && value !== undefined) {
     return (frame) => {
-      setter(frame, value.one(frame));
+      setter(frame, value.one);
       return 'next';
     };
   }
   const list = listOf(values);
   return (frame) => {
     const all = list(frame);
-    for (const [i, set] of setters.entries()) set(frame, all[i]);
+    for (let i = setters.length - 1; i >= 0; i--) setters[i]?.(frame, () => all[i]);
     return 'next';
   };
 }
@@ -192,7 +196,7 @@ function assign(setters: readonly Setter[], values: readonly Operand[]): Stateme
 function setAll(slots: readonly number[], values: readonly Operand[]): Statement {
   return assign(
     slots.map((slot) => (frame, value) => {
-      frame.slots[slot] = value;
+      frame.slots[slot] = value(frame);
     }),
     values,
   );
@@ -217,12 +221,18 @@ function count(slot: number, values: readonly Operand[], body: Statement, line: 
 }
 
 /** `for a, b in …`: an iterator, its state, and the first control value. */
-function each(slots: readonly number[], values: readonly Operand[], body: Statement): Statement {
+function each(
+  slots: readonly number[],
+  values: readonly Operand[],
+  body: Statement,
+  line: number,
+): Statement {
   const list = listOf(values);
   return (frame) => {
     const [next, state, start] = list(frame);
+    if (typeof next !== 'function') return fail(line, `attempt to call a ${typeName(next)} value`);
     for (let control = start; ;) {
-      const found = (next as LuaFunction)(state, control);
+      const found = next(state, control);
       control = first(found);
       if (control === undefined) return 'next';
       const all = Array.isArray(found) ? found : [found];

@@ -41,7 +41,11 @@ function translated(pattern: string): RegExp {
       at = end + Number(quantifier !== undefined);
     }
   }
-  return new RegExp(source, isAnchored ? 'gy' : 'g');
+  try {
+    return new RegExp(source, isAnchored ? 'y' : 'g');
+  } catch {
+    return unknown(`pattern ${pattern}`);
+  }
 }
 
 function endOfClass(pattern: string, at: number): number {

@@ -11,10 +11,16 @@ function partsOf(args: Arguments): Functions {
   return {
     byte: (...values) => {
       if (values.length > 1) unknown('places of string.byte');
-      return args.text(values, 1, 'byte').charCodeAt(0);
+      const text = args.text(values, 1, 'byte');
+      return text === '' ? [] : text.charCodeAt(0);
     },
-    char: (...values) =>
-      String.fromCharCode(...values.map((_, i) => args.number(values, i + 1, 'char'))),
+    char: (...values) => {
+      const byteAt = (place: number) => {
+        const byte = Math.trunc(args.number(values, place, 'char'));
+        return byte >= 0 && byte < 256 ? byte : args.bad(place, 'char', 'invalid value');
+      };
+      return String.fromCharCode(...values.map((_, i) => byteAt(i + 1)));
+    },
     sub: (...values) => {
       const text = args.text(values, 1, 'sub');
       const start = placeIn(text, args.number(values, 2, 'sub'));
@@ -48,6 +54,7 @@ function matchingOf(args: Arguments): Functions {
     },
     gmatch: (...values) => {
       const pattern = patternOf(args.text(values, 2, 'gmatch'));
+      if (!pattern.global) unknown('gmatch with ^');
       const all = args.text(values, 1, 'gmatch').matchAll(pattern);
       return () => {
         const next = all.next();
@@ -82,14 +89,23 @@ function gsubOf(args: Arguments): LuaFunction {
 function formatOf(args: Arguments): LuaFunction {
   return (...values) => {
     let place = 1;
-    return args.text(values, 1, 'format').replace(/%(%|[^a-zA-Z%]*[a-zA-Z])/g, (directive) => {
+    return args.text(values, 1, 'format').replace(/%(%|[^a-zA-Z%]*[a-zA-Z]?)/g, (directive) => {
       if (directive === '%%') return '%';
       place += 1;
-      if (directive === '%s') return args.text(values, place, 'format');
+      args.any(values, place, 'format', 'no value');
+      if (directive === '%s') {
+        const text = args.text(values, place, 'format');
+        return text.includes('\0') ? unknown('format of a zero byte') : text;
+      }
       if (!/^%(d|\.0f|02x)$/.test(directive)) return unknown(`format ${directive}`);
       const number = args.number(values, place, 'format');
-      if (directive === '%02x') return number.toString(16).padStart(2, '0');
-      return whole(directive === '%d' ? Math.trunc(number) : roundedHalfEven(number));
+      if (directive === '%.0f') return whole(roundedHalfEven(number));
+      if (!Number.isSafeInteger(Math.trunc(number)))
+        unknown(`format ${directive} of such a number`);
+      // No text of a whole number says -0.
+      const integer = Math.trunc(number) + 0;
+      if (directive === '%d') return String(integer);
+      return integer < 0 ? unknown('%02x below 0') : integer.toString(16).padStart(2, '0');
     });
   };
 }

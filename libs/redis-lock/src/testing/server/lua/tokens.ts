@@ -11,12 +11,14 @@ interface Token {
 const KEYWORDS =
   /^(and|break|do|else|elseif|end|false|for|function|if|in|local|nil|not|or|repeat|return|then|true|until|while)$/;
 
-const SPACE = /(?:\s+|--\[\[[^]*?\]\]|--(?!\[\[)[^\n]*)*/y;
+const SPACE = /(?:\s+|--\[(=*)\[[^]*?\]\1\]|--(?!\[=*\[)[^\n]*)*/y;
+/** No byte is larger than 255. */
+const ESCAPED = /\\(?!25[6-9]|2[6-9]\d|[3-9]\d\d)[^]/.source;
 const TOKEN = new RegExp(
   [
     /[A-Za-z_]\w*/,
     /0[xX][\da-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/,
-    /"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*'/,
+    { source: `"(?:[^"\\\\\n]|${ESCAPED})*"|'(?:[^'\\\\\n]|${ESCAPED})*'` },
     /\.\.\.|\.\.|==|~=|<=|>=|[-+*/%^#<>=(){}[\];,.]/,
   ]
     .map(({ source }) => source)
@@ -30,7 +32,9 @@ function kindOf(text: string): TokenKind {
   return /^["']/.test(text) ? 'text' : 'symbol';
 }
 
-const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
+const ESCAPES: Readonly<Record<string, string>> = {
+  ...{ a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' },
+};
 
 function unescaped(text: string): string {
   return text

@@ -26,7 +26,11 @@ export class Table {
     readonly list: Value[] = [],
     named: Iterable<readonly [Value, Value]> = [],
   ) {
+    const { length } = list;
     while (list.length > 0 && list.at(-1) === undefined) list.pop();
+    // Lua may count to any of the gaps.
+    if (list.length < length && list.includes(undefined))
+      unknown('list with a gap that ends in nil');
     for (const [key, value] of named) this.set(key, value);
   }
 
@@ -38,7 +42,7 @@ export class Table {
     const { list } = this;
     if (typeof key !== 'number') (this.#named ??= new Map()).set(key, value);
     else if (value !== undefined && key >= 1 && key <= list.length + 1) list[key - 1] = value;
-    else if (value === undefined && key === list.length) list.pop();
+    else if (value === undefined && key === list.length && !list.includes(undefined)) list.pop();
     else unknown('list with a gap');
   }
 }
@@ -64,7 +68,7 @@ export function numberOf(value: Value): number | undefined {
   const text = value.replace(/^[ \t-\r]+|[ \t-\r]+$/g, '');
   if (/^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$|^0x[\da-f]+$/i.test(text)) return Number(text);
   if (/^[+-]?inf(inity)?$/i.test(text)) return text.startsWith('-') ? -Infinity : Infinity;
-  return /^[+-]?(nan|0x)/i.test(text) ? unknown(`number ${text}`) : undefined;
+  return /^[+-]?(nan|0x)|\0/i.test(text) ? unknown(`number ${text}`) : undefined;
 }
 
 /** A text, or a number as Lua writes it; undefined for other values. */
@@ -83,6 +87,9 @@ export function general(value: number, digits: number): string {
   const size = Math.abs(value);
   if (size === 0) return Object.is(value, -0) ? '-0' : '0';
   const trimmed = (text: string) => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
+  // C rounds a half to the even digit.
+  if (new RegExp(`^\\d\\.\\d{${String(digits - 1)}}50*e`).test(size.toExponential(60)))
+    unknown(`text of ${String(value)}`);
   const [mantissa = '', exponent = ''] = value.toExponential(digits - 1).split('e');
   if (Number(exponent) >= -4 && Number(exponent) < digits)
     return trimmed(value.toPrecision(digits));
