@@ -28,6 +28,10 @@ const SCRIPTS: Readonly<Record<string, readonly string[]>> = {
     'return -7 % 3',
     'return 2 ^ 10',
     'return { 1.5, 2.5 }',
+    'return -0.5',
+    'return { -0.2, 0 * -1 }',
+    'return { 1/0, -1/0, 0/0, 5 % 0 }',
+    'return { 2 ^ 62, 2 ^ 63, -2 ^ 63, 1e300, -1e300 }',
     'return tostring(3.99)',
   ],
   'numbers as texts': [
@@ -156,7 +160,9 @@ const SCRIPTS: Readonly<Record<string, readonly string[]>> = {
     'local t = {} t[nil] = 1',
     'return redis.error_reply("MY error")',
     'return { err = "TABLE error" }',
+    'return { err = "TABLE\\r\\nerror" }',
     'return { ok = "FINE" }',
+    'return { ok = "FINE\\nDAY" }',
     'local x = { err = "E x" } return { 1, x }',
   ],
   'empty collections are gone': [
@@ -205,7 +211,7 @@ describe('the server in process', () => {
   it.each(Object.entries(SCRIPTS))('answers as Redis: %s', async (_, scripts) => {
     for (const lua of scripts) {
       const { theirs, ours } = await pair.certainly({ lua, sha1: '' }, ['库存'], ['x']);
-      expect({ lua, ...ours }).toEqual({ lua, ...theirs });
+      expect({ lua, ...ours }).toStrictEqual({ lua, ...theirs });
     }
   });
 
@@ -218,7 +224,7 @@ describe('the server in process', () => {
       'return { redis.call("exists", "k"), redis.pcall("zadd", "z", 1, "a") }',
     ]) {
       const { theirs, ours } = await pair.certainly({ lua, sha1: '' }, [], []);
-      expect({ lua, ...ours }).toEqual({ lua, ...theirs });
+      expect({ lua, ...ours }).toStrictEqual({ lua, ...theirs });
     }
     await pair.fill(false);
   });
@@ -242,6 +248,8 @@ describe('the server in process', () => {
     ],
     ['return redis.error_reply("MY").err', 'ERR MY'],
     ['return redis.error_reply("-MY error").err', 'MY error'],
+    ['return redis.error_reply("-MY").err', 'ERR MY'],
+    ['return redis.error_reply("-").err', 'ERR '],
     ['KEYS = 1', 'ERR user_script:1: Attempt to modify a readonly table script: 5'],
     ['x = 1', 'ERR user_script:1: Attempt to modify a readonly table script: 5'],
     [
@@ -298,6 +306,8 @@ describe('the server in process', () => {
     'return math.max(1, 0/0)',
     'return unpack({ 1, 2 }, 0)',
     'return pcall(nil)',
+    'return { double = 3.5 }',
+    'return { map = { a = 1 } }',
     'return #{ 1, nil, 3, nil }',
     'local t = { 1, nil, 3 } t[3] = nil',
     'local s = "x" return s.len',

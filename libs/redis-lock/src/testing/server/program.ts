@@ -5,6 +5,7 @@ import { read } from './lua/parser.js';
 import { first, general, LuaError, Table } from './lua/values.js';
 import type { LuaFunction, Value } from './lua/values.js';
 import { CommandError } from './store.js';
+import { unknown } from './unknown.js';
 
 /**
  * Runs a command of a script.
@@ -95,7 +96,8 @@ export class Program {
 /** Redis puts a code in front of an error of a single word, and of one without a code. */
 const errorReply: LuaFunction = (message) => {
   if (typeof message !== 'string') return errorTable('ERR wrong number or type of arguments');
-  return errorTable(/^-?[^ ]+ /.test(message) ? message.replace(/^-/, '') : `ERR ${message}`);
+  const words = message.replace(/^-/, '');
+  return errorTable(words.includes(' ') ? words : `ERR ${words}`);
 };
 
 function errorTable(message: string): Table {
@@ -122,13 +124,24 @@ function valueOf(reply: CommandReply): Value {
 function replyOf(value: Value): CommandReply {
   if (value === undefined || value === false || typeof value === 'function') return null;
   if (value === true) return 1;
-  // Redis cuts a fraction off.
-  if (typeof value === 'number') return Math.trunc(value);
+  if (typeof value === 'number') return integerOf(value);
   if (typeof value === 'string') return value;
   const error = value.get('err');
-  if (typeof error === 'string') return new CommandError(error);
+  if (typeof error === 'string') return new CommandError(ofOneLine(error));
   const status = value.get('ok');
-  if (typeof status === 'string') return new Status(status);
+  if (typeof status === 'string') return new Status(ofOneLine(status));
+  for (const type of ['double', 'map', 'set', 'big_number', 'verbatim_string'])
+    if (value.get(type) !== undefined) unknown(`answer of type ${type}`);
   const end = value.list.indexOf(undefined);
   return value.list.slice(0, end === -1 ? undefined : end).map(replyOf);
+}
+
+/** Redis cuts a fraction off, and takes what is no integer of 64 bits for the least one. */
+function integerOf(value: number): number {
+  const isWithin = value >= -(2 ** 63) && value < 2 ** 63;
+  return isWithin ? Math.trunc(value) + 0 : -(2 ** 63);
+}
+
+function ofOneLine(words: string): string {
+  return words.replace(/[\r\n]/g, ' ');
 }
