@@ -1,4 +1,5 @@
 import { CommandError, type Store } from '../store.js';
+import { unknown } from '../unknown.js';
 
 /** A status, such as OK. */
 export class Status {
@@ -43,7 +44,7 @@ export const grows = kind(true, true);
 
 export const ANY = Infinity;
 
-const LARGEST = 2n ** 63n;
+export const LARGEST = 2n ** 63n;
 
 /** @throws {CommandError} the text is no whole number of 64 bits */
 export function wholeOf(text = ''): number {
@@ -56,17 +57,24 @@ export function wholeOf(text = ''): number {
   return number;
 }
 
-/** @throws {CommandError} the text is no number */
+/**
+ * @throws {CommandError} the text is no number
+ * @throws {UnknownError} the text is a number of C that this server does not read
+ */
 export function scoreOf(text = '', what = 'value is not a valid float'): number {
   const word = /^([+-]?)inf(inity)?$/i.exec(text);
   if (word !== null) return word[1] === '-' ? -Infinity : Infinity;
+  if (/^[+-]?0x/i.test(text)) unknown(`number ${text}`);
   if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) throw new CommandError(`ERR ${what}`);
-  return Number(text);
+  return Number.isFinite(Number(text)) ? Number(text) : unknown(`number ${text}`);
 }
 
 /** The items from one place to another, both included; negative ones count from the end. */
-export function rangeOf<T>(items: readonly T[], from = '', to = ''): readonly T[] {
+export function rangeOf(from = '', to = ''): <T>(items: readonly T[] | undefined) => readonly T[] {
   const [start, end] = [wholeOf(from), wholeOf(to)];
-  const last = end < 0 ? items.length + end : end;
-  return items.slice(start < 0 ? Math.max(0, items.length + start) : start, Math.max(0, last + 1));
+  return (items = []) => {
+    const last = end < 0 ? items.length + end : end;
+    const first = start < 0 ? Math.max(0, items.length + start) : start;
+    return items.slice(first, Math.max(0, last + 1));
+  };
 }

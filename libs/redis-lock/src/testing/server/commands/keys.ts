@@ -1,5 +1,15 @@
 import { CommandError, type Store } from '../store.js';
-import { ANY, OK, reads, Status, wholeOf, writes, grows, type Command } from './command.js';
+import {
+  ANY,
+  grows,
+  LARGEST,
+  OK,
+  reads,
+  Status,
+  wholeOf,
+  writes,
+  type Command,
+} from './command.js';
 import { unknown } from '../unknown.js';
 
 export const KEYS: Readonly<Record<string, Command>> = {
@@ -16,7 +26,7 @@ export const KEYS: Readonly<Record<string, Command>> = {
   }),
   pexpire: writes(2, ANY, (store, [key = '', ms, ...options]) => {
     if (options.length > 0) unknown('options of PEXPIRE');
-    return Number(store.expire(key, store.now + wholeOf(ms)));
+    return Number(store.expire(key, endIn(store, wholeOf(ms), 'pexpire')));
   }),
   rename: writes(2, 2, (store, [key = '', to = '']) => {
     if (!store.rename(key, to)) throw new CommandError('ERR no such key');
@@ -28,22 +38,35 @@ export const STRINGS: Readonly<Record<string, Command>> = {
   get: reads(1, 1, (store, [key = '']) => store.find(key, 'string')?.text ?? null),
   set: grows(2, ANY, (store, [key = '', text = '', ...options]) => {
     let endsAt = Infinity;
+    let isNew = false;
     while (options.length > 0) {
       const option = options.shift()?.toLowerCase();
-      if (option === 'px') endsAt = store.now + durationOf(options.shift());
+      const isSecondEnd = endsAt !== Infinity && option?.startsWith('px');
+      if (isSecondEnd || (option === 'px' && options.length === 0)) unknown('such options of SET');
+      if (option === 'px') endsAt = endIn(store, durationOf(options.shift()), 'set');
       else if (option === 'pxat') endsAt = durationOf(options.shift());
-      else if (option === 'nx' && store.typeOf(key) !== undefined) return null;
-      else if (option !== 'nx') unknown(`option ${String(option)} of SET`);
+      else if (option === 'nx') isNew = true;
+      else unknown(`option ${String(option)} of SET`);
     }
+    if (isNew && store.typeOf(key) !== undefined) return null;
     store.put(key, 'string', { text }, endsAt);
     if (endsAt <= store.now) store.delete(key);
     return OK;
   }),
-  incrby: grows(2, 2, (store, [key = '', by]) => add(store, key, wholeOf(by))),
-  decrby: grows(2, 2, (store, [key = '', by]) => add(store, key, -wholeOf(by))),
-  decr: grows(1, 1, (store, [key = '']) => add(store, key, -1)),
-  incr: grows(1, 1, (store, [key = '']) => add(store, key, 1)),
+  incrby: grows(2, 2, (store, [key = '', by]) => add(store, key, integerOf(by))),
+  decrby: grows(2, 2, (store, [key = '', text]) => {
+    const by = integerOf(text);
+    if (by === -LARGEST) throw new CommandError('ERR decrement would overflow');
+    return add(store, key, -by);
+  }),
+  decr: grows(1, 1, (store, [key = '']) => add(store, key, -1n)),
+  incr: grows(1, 1, (store, [key = '']) => add(store, key, 1n)),
 };
+
+function endIn(store: Store, ms: number, command: string): number {
+  if (ms < Number(LARGEST) - store.now) return store.now + ms;
+  throw new CommandError(`ERR invalid expire time in '${command}' command`);
+}
 
 function durationOf(text: string | undefined): number {
   const ms = wholeOf(text);
@@ -51,12 +74,17 @@ function durationOf(text: string | undefined): number {
   return ms;
 }
 
-function add(store: Store, key: string, by: number): number {
-  const old = wholeOf(store.find(key, 'string')?.text ?? '0');
-  const sum = BigInt(old) + BigInt(by);
+/** Unlike `wholeOf`, it loses no digit. */
+function integerOf(text = ''): bigint {
+  wholeOf(text);
+  return BigInt(text);
+}
+
+function add(store: Store, key: string, by: bigint): number {
+  const sum = integerOf(store.find(key, 'string')?.text ?? '0') + by;
   if (BigInt.asIntN(64, sum) !== sum)
     throw new CommandError('ERR increment or decrement would overflow');
   const text = String(sum);
   store.findOr(key, 'string', () => ({ text })).text = text;
-  return old + by;
+  return Number(sum);
 }

@@ -5,15 +5,12 @@ import { unknown } from '../unknown.js';
 export const LISTS: Readonly<Record<string, Command>> = {
   llen: reads(1, 1, (store, [key = '']) => store.find(key, 'list')?.length ?? 0),
   lindex: reads(2, 2, (store, [key = '', at]) => store.find(key, 'list')?.at(wholeOf(at)) ?? null),
-  lrange: reads(3, 3, (store, [key = '', from, to]) =>
-    rangeOf(store.find(key, 'list') ?? [], from, to),
-  ),
+  lrange: reads(3, 3, (store, [key = '', from, to]) => rangeOf(from, to)(store.find(key, 'list'))),
   lpos: reads(2, ANY, (store, [key = '', item = '', ...options]) => {
-    const [option, rank] = options;
-    if (options.length > 2 || (option !== undefined && option.toLowerCase() !== 'rank')) {
-      unknown('such options of LPOS');
-    }
-    const place = rank === undefined ? 1 : wholeOf(rank);
+    const [option = 'rank', rank = '1'] = options;
+    const isRank = option.toLowerCase() === 'rank' && options.length !== 1 && options.length < 3;
+    const place = isRank ? wholeOf(rank) : 0;
+    if (place === 0) unknown('such options of LPOS');
     const list = store.find(key, 'list') ?? [];
     const places = [...list.keys()].filter((at) => list[at] === item);
     return places.at(place > 0 ? place - 1 : place) ?? null;

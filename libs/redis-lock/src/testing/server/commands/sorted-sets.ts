@@ -27,7 +27,7 @@ export const SORTED_SETS: Readonly<Record<string, Command>> = {
     if (options.length > 1 || (option !== undefined && option.toLowerCase() !== 'withscores')) {
       unknown('such options of ZRANGE');
     }
-    const found = rangeOf(store.find(key, 'zset')?.sorted ?? [], from, to);
+    const found = rangeOf(from, to)(store.find(key, 'zset')?.sorted);
     return found.flatMap(([member, score]) =>
       option === undefined ? [member] : [member, scoreText(score)],
     );
@@ -51,7 +51,7 @@ export const SORTED_SETS: Readonly<Record<string, Command>> = {
     );
   }),
   zremrangebyrank: writes(3, 3, (store, [key = '', from, to]) => {
-    const found = rangeOf(store.find(key, 'zset')?.sorted ?? [], from, to);
+    const found = rangeOf(from, to)(store.find(key, 'zset')?.sorted);
     return remove(
       store,
       key,
@@ -66,7 +66,12 @@ function scoreText(score: number): string {
 }
 
 export function between(least = '', most = ''): (entry: readonly [string, number]) => boolean {
-  const bound = (text: string) => scoreOf(text.replace(/^\(/, ''), 'min or max is not a float');
+  // Nothing is 0, and spaces in front of a number are left out.
+  const bound = (text: string) =>
+    scoreOf(
+      text.replace(/^\(/, '').replace(/^[ \t-\r]+(?=[^])/, '') || '0',
+      'min or max is not a float',
+    );
   const [from, to] = [bound(least), bound(most)];
   const [isAbove, isBelow] = [least.startsWith('('), most.startsWith('(')];
   return ([, score]) =>
@@ -87,19 +92,22 @@ function add(store: Store, [key = '', ...args]: readonly string[]): CommandReply
   const flags = new Set<string>();
   while (FLAGS.includes(args[0]?.toLowerCase() ?? ''))
     flags.add((args.shift() ?? '').toLowerCase());
-  if (flags.has('gt') || flags.has('ch')) unknown('such options of ZADD');
+  const isIncrement = flags.has('incr');
+  const isMixed = (flags.has('nx') && flags.size > 1) || (isIncrement && args.length > 2);
+  if (flags.has('gt') || flags.has('ch') || isMixed) unknown('such options of ZADD');
   if (args.length === 0 || args.length % 2 === 1) throw new CommandError('ERR syntax error');
   const scores = args.flatMap((text, i) =>
-    i % 2 === 0 ? [[args[i + 1] ?? '', scoreOf(text)] as const] : [],
+    // Redis keeps no -0.
+    i % 2 === 0 ? [[args[i + 1] ?? '', scoreOf(text) + 0] as const] : [],
   );
   const found = store.find(key, 'zset');
-  if (found === undefined && flags.has('xx')) return flags.has('incr') ? null : 0;
+  if (found === undefined && flags.has('xx')) return isIncrement ? null : 0;
   const set = found ?? store.findOr(key, 'zset', () => new SortedSet());
   const before = set.size;
-  const isIncrement = flags.has('incr');
   for (const [member, score] of scores) {
     const old = set.get(member);
     const next = isIncrement ? (old ?? 0) + score : score;
+    if (Number.isNaN(next)) unknown('sum of inf and -inf');
     const isRefused =
       old === undefined ? flags.has('xx') : flags.has('nx') || (flags.has('lt') && next >= old);
     if (!isRefused) set.set(member, next);
