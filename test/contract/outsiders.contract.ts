@@ -25,12 +25,11 @@ const OPENED_TTL_MS = 3_000;
 const DUE = 5;
 
 /** Lua: PUBSUB counts as Valkey 9.1 does while it resizes a table. */
-const WRONG_COUNT = `local right = redis.pcall
-local redis = {
-  call = redis.call,
+const WRONG_COUNT = `local redis = {
+  call = function(...) return redis.call(...) end,
   error_reply = redis.error_reply,
   pcall = function(command, ...)
-    return command == 'pubsub' and { '', 336382119, '', 1 } or right(command, ...)
+    return command == 'pubsub' and { '', 336382119, '', 1 } or redis.pcall(command, ...)
   end,
 }
 `;

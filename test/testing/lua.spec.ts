@@ -262,7 +262,7 @@ describe('the server in process', () => {
       "ERR invalid expire time in 'set' command script: 5",
     ],
     [
-      'local ok, e = pcall(redis.call, "get") return type(e) .. ": " .. e',
+      'local ok, e = pcall(function() return redis.call("get") end) return type(e) .. ": " .. e',
       `string: ${WRONG_NUMBER}`,
     ],
     ['return redis.call("hset", "h")', `${WRONG_NUMBER} script: 5, on @user_script:1.`],
@@ -308,6 +308,8 @@ describe('the server in process', () => {
     ],
     ['local s = "x" return s:upper()', 'sample:1: cannot read :'],
     ['return 1 +', 'sample:1: expected a name, not the end'],
+    ['local call = redis.call\nreturn call("get", "k")', 'sample:2: call as a value'],
+    ['return pcall(redis.call, "get", "k")', 'sample:1: call as a value'],
     ['return 1; return 2', 'sample:1: a statement that is never reached'],
     ['\nreturn "\\300"', 'sample:2: cannot read "'],
     ['local i, a = 1, {}\ni, a[i] = i + 1, 9', 'sample:2: several fields cannot be set at once'],
@@ -364,7 +366,8 @@ describe('the server in process', () => {
     'local t = {} t[3] = 1',
   ])('never answers what it does not know: %s', (lua) => {
     const server = new RedisServer(systemClock);
-    expect(() => server.evaluate({ lua, sha1: '' }, [], [])).toThrow(/knows? no/);
+    const evaluate = () => server.evaluate({ lua: `\n${lua}`, sha1: '', name: 'sample' }, [], []);
+    expect(evaluate).toThrow(/^sample:2: The server in process knows no /);
   });
 
   /** A browser under a strict policy refuses both, and has no module of Node. */

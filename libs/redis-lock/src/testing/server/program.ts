@@ -1,11 +1,11 @@
 import { Status, type CommandReply } from './commands/command.js';
 import { Arguments, libraryOf } from './lua/library.js';
-import { known, SCRIPT } from './lua/operations.js';
+import { known, running, SCRIPT } from './lua/operations.js';
 import { read } from './lua/parser.js';
 import { first, general, LuaError, Table } from './lua/values.js';
 import type { LuaFunction, Value } from './lua/values.js';
 import { CommandError } from './store.js';
-import { unknown } from './unknown.js';
+import { unknown, UnknownError } from './unknown.js';
 
 /**
  * Runs a command of a script.
@@ -15,7 +15,6 @@ export type RunCommand = (name: string, args: readonly string[]) => CommandReply
 
 /** A script, ready to run. */
 export class Program {
-  readonly #caller = { line: 0 };
   readonly #main: LuaFunction;
   #keys = new Table();
   #args = new Table();
@@ -25,16 +24,19 @@ export class Program {
    * @param knows whether there is a command of this name
    * @throws {UnknownError} the script has a part that the server does not know
    */
-  constructor(name: string, lua: string, knows: (command: string) => boolean) {
-    const { '': globals, ...libraries } = libraryOf(new Arguments(this.#caller));
+  constructor(
+    private readonly name: string,
+    lua: string,
+    knows: (command: string) => boolean,
+  ) {
+    const { '': globals, ...libraries } = libraryOf(new Arguments());
     const call = this.#redisCall((error) => {
-      throw new LuaError(error, this.#caller.line, error);
+      throw new LuaError(error, running.line, error);
     });
     const pcall = this.#redisCall(errorTable);
     const all = { ...libraries, redis: { call, pcall, error_reply: errorReply } };
     const given = { KEYS: { one: () => this.#keys }, ARGV: { one: () => this.#args } };
     this.#main = read(name, lua, {
-      caller: this.#caller,
       library: (of) => (Object.hasOwn(all, of) ? all[of as keyof typeof all] : undefined),
       global: (of) => {
         if (Object.hasOwn(given, of)) return given[of as keyof typeof given];
@@ -61,6 +63,8 @@ export class Program {
     try {
       reply = replyOf(first(this.#main()));
     } catch (error) {
+      if (error instanceof UnknownError)
+        throw new UnknownError(`${this.name}:${String(running.line)}: ${error.message}`);
       if (!(error instanceof LuaError)) throw error;
       const { uncaught, line } = error;
       throw new CommandError(`${uncaught} script: ${sha1}, on @${SCRIPT}:${String(line)}.`);

@@ -16,8 +16,6 @@ export interface Surroundings {
   library(name: string): Readonly<Record<string, Value>> | undefined;
   /** Why this server refuses a call before the script runs. */
   refusal(callee: Value, firstArgument: Value): string | undefined;
-  /** Where the script is when it calls. */
-  readonly caller: { line: number };
 }
 
 /** How strongly an operator binds what stands on its left and on its right. */
@@ -75,7 +73,7 @@ export abstract class ExpressionReader {
         const args = cursor.accept(')') ? [] : this.#arguments();
         const refusal = this.surroundings.refusal(read.value, args[0]?.value);
         if (refusal !== undefined) cursor.refuse(refusal);
-        read = call(read, args, line, this.surroundings.caller);
+        read = call(read, args, line);
       } else return read;
     }
   }
@@ -163,6 +161,9 @@ export abstract class ExpressionReader {
   #member(library: string, members: Readonly<Record<string, Value>>): Operand {
     const name = this.cursor.name();
     if (!Object.hasOwn(members, name)) this.cursor.refuse(`unknown function ${library}.${name}`);
+    // What it calls must be read here.
+    if (library === 'redis' && name.endsWith('call') && !this.cursor.is('('))
+      this.cursor.refuse(`${name} as a value`);
     return { ...known(members[name]), says: `field '${name}'` };
   }
 

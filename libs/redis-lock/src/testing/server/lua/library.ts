@@ -1,15 +1,13 @@
 import { unknown } from '../unknown.js';
-import { fail } from './operations.js';
+import { fail, running } from './operations.js';
 import { stringsOf } from './strings.js';
 import { LuaError, numberOf, Table, textOf, typeName } from './values.js';
 import type { LuaFunction, Value } from './values.js';
 
 /** Reads the arguments of a function of the library. */
 export class Arguments {
-  constructor(readonly caller: { line: number }) {}
-
   fail(message: string): never {
-    return fail(this.caller.line, message);
+    return fail(running.line, message);
   }
 
   text(values: readonly Value[], place: number, name: string): string {
@@ -32,7 +30,7 @@ export class Arguments {
 
   bad(place: number, name: string, why: string): never {
     // What `pcall` calls itself has no name.
-    const called = this.caller.line === 0 ? '?' : name;
+    const called = running.line === 0 ? '?' : name;
     this.fail(`bad argument #${String(place)} to '${called}' (${why})`);
   }
 
@@ -62,6 +60,19 @@ function nameOf(value: Value): string {
   return typeof value === 'boolean' ? String(value) : unknown(`text of a ${typeName(value)}`);
 }
 
+const pcall: LuaFunction = (work, ...values) => {
+  if (typeof work !== 'function') return unknown(`pcall of a ${typeName(work)}`);
+  const { line } = running;
+  running.line = 0;
+  try {
+    return [true, ...[work(...values)].flat()];
+  } catch (error) {
+    if (error instanceof LuaError) return [false, error.message];
+    running.line ||= line;
+    throw error;
+  }
+};
+
 function globalsOf(args: Arguments): Functions {
   return {
     tonumber: (...values) => {
@@ -89,16 +100,7 @@ function globalsOf(args: Arguments): Functions {
       if (from === 0 || from <= -values.length) args.bad(1, 'select', 'index out of range');
       return values.slice(from);
     },
-    pcall: (work, ...values) => {
-      if (typeof work !== 'function') return unknown(`pcall of a ${typeName(work)}`);
-      args.caller.line = 0;
-      try {
-        return [true, ...[work(...values)].flat()];
-      } catch (error) {
-        if (error instanceof LuaError) return [false, error.message];
-        throw error;
-      }
-    },
+    pcall,
   };
 }
 

@@ -38,6 +38,9 @@ export interface Operand {
 /** How Redis calls every script in its errors. */
 export const SCRIPT = 'user_script';
 
+/** Where the script is that runs. Only one runs at a time. */
+export const running = { line: 0 };
+
 export function fail(line: number, message: string): never {
   // What `pcall` calls itself has no line.
   throw new LuaError(line === 0 ? message : `${SCRIPT}:${String(line)}: ${message}`, line);
@@ -74,6 +77,7 @@ export function index(table: Operand, key: Expression, line: number, says?: stri
       const at = key(frame);
       if (from instanceof Table) return from.get(at);
       if (typeof from !== 'string') return wrongType(line, 'index', from, table);
+      running.line = line;
       // Lua finds the functions of `string` there.
       return at === 'err' || at === 'ok' ? undefined : unknown('such member of a text');
     },
@@ -82,6 +86,7 @@ export function index(table: Operand, key: Expression, line: number, says?: stri
       const target = table.one(frame);
       const at = key(frame);
       const next = value(frame);
+      running.line = line;
       if (!(target instanceof Table)) return wrongType(line, 'index', target, table);
       target.set(at ?? fail(line, 'table index is nil'), next);
     },
@@ -99,16 +104,10 @@ export function listOf(operands: readonly Operand[]): (frame: Frame) => Value[] 
   };
 }
 
-/** @param caller knows the line for the errors of the called function */
-export function call(
-  callee: Operand,
-  args: readonly Operand[],
-  line: number,
-  caller: { line: number },
-): Operand {
+export function call(callee: Operand, args: readonly Operand[], line: number): Operand {
   const target = callee.one;
   const begin = (value: Value): LuaFunction => {
-    caller.line = line;
+    running.line = line;
     return typeof value === 'function' ? value : wrongType(line, 'call', value, callee);
   };
   const list = listOf(args);
@@ -167,6 +166,7 @@ export function binary(operator: string, left: Operand, right: Operand, line: nu
       const x = a(frame);
       const y = b(frame);
       if (typeof x === 'number' && typeof y === 'number') return arithmetic(x, y);
+      running.line = line;
       const what = 'perform arithmetic on';
       const one = numberOf(x) ?? wrongType(line, what, x, left);
       return arithmetic(one, numberOf(y) ?? wrongType(line, what, y, right));
@@ -182,6 +182,7 @@ function concat(left: Operand, right: Operand, line: number): Expression {
   return (frame) => {
     const x = left.one(frame);
     const y = right.one(frame);
+    running.line = line;
     const one = textOf(x) ?? wrongType(line, 'concatenate', x, left);
     return one + (textOf(y) ?? wrongType(line, 'concatenate', y, right));
   };
