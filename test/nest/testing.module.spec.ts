@@ -21,6 +21,7 @@ import {
   LockMonitor,
   LockService,
   LockShutdownError,
+  LockStateError,
   LockTimeoutError,
   ReadWriteLockService,
   RedisLockModule,
@@ -155,6 +156,29 @@ describe('RedisLockTestingModule', () => {
       code: 'LEASE_LOST',
       reason: 'overtaken',
     });
+  });
+
+  it('has a guard for each command, with each option', async () => {
+    const { app } = await start();
+    const guard = app.get(FencingGuard);
+    const written: [string, Parameters<FencingGuard['write']>[2], ...(string | number)[]][] = [
+      ['text', 'set', 1, 'ex', 60],
+      ['text', 'set', 2, 'XX', 'keepttl'],
+      ['text', 'set', 3, 'xx', 'exat', 9_000_000_000],
+      ['text', 'set', 4, 'px', 60_000],
+      ['text', 'set', 5, 'pxat', 9_000_000_000_000],
+      ['other', 'set', 1, 'nx'],
+      ['text', 'del'],
+      ['hash', 'hset', 'a', 1],
+      ['hash', 'hdel', 'a'],
+      ['members', 'sadd', 'a', 'b'],
+      ['members', 'srem', 'a'],
+    ];
+    for (const write of written) expect(await guard.write(1, ...write)).toBe(true);
+    expect(await guard.write(2, 'text', 'set', 1, 'xx')).toBe(false);
+    expect(await guard.write(2, 'other', 'set', 2, 'nx')).toBe(false);
+    await expect(guard.write(2, 'members', 'set', 1)).resolves.toBe(true);
+    await expect(guard.write(2, 'members', 'srem', 'b')).rejects.toThrow(LockStateError);
   });
 
   it('has what people ask and do by the monitor, for every kind', async () => {

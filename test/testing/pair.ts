@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { wordsOf } from '../../libs/redis-lock/src/core/redis/reply-error.js';
 import type { ScriptText } from '../../libs/redis-lock/src/core/redis/script.js';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { RedisServer } from '../../libs/redis-lock/src/testing/server/redis-server.js';
@@ -51,6 +52,7 @@ for _, key in ipairs(server.call('keys', '*')) do
   local value = type == 'string' and { server.call('get', key) }
     or type == 'hash' and server.call('hgetall', key)
     or type == 'list' and server.call('lrange', key, 0, -1)
+    or type == 'set' and server.call('smembers', key)
     or type == 'zset' and server.call('zrange', key, 0, -1, 'withscores')
   if key ~= '${AHEAD}' then found[#found + 1] = { key, type, server.call('pttl', key), value } end
 end
@@ -212,6 +214,7 @@ const WRITES: Readonly<Record<string, (value: readonly string[]) => string[]>> =
   string: (value) => ['set', ...value],
   hash: (value) => ['hset', ...value],
   list: (value) => ['rpush', ...value],
+  set: (value) => ['sadd', ...value],
   zset: (value) => [
     'zadd',
     ...value.flatMap((member, i) => (i % 2 === 0 ? [value[i + 1] ?? '', member] : [])),
@@ -238,6 +241,7 @@ const READS: Readonly<Record<string, (store: Store, key: string) => string[]>> =
   string: (store, key) => [store.find(key, 'string')?.text ?? ''],
   hash: (store, key) => [...(store.find(key, 'hash') ?? [])].flat(),
   list: (store, key) => [...(store.find(key, 'list') ?? [])],
+  set: (store, key) => [...(store.find(key, 'set') ?? [])],
   zset: (store, key) =>
     (store.find(key, 'zset')?.sorted ?? []).flatMap(([member, score]) => [
       member,
@@ -257,14 +261,16 @@ function latin1(reply: unknown): unknown {
   return Buffer.isBuffer(reply) ? reply.toString('latin1') : reply;
 }
 
+/** By the key; the members of a set have no order. */
 function sorted(look: readonly Key[]): Key[] {
-  return [...look].sort(([a], [b]) => (a < b ? -1 : 1));
+  return look
+    .map(([key, type, leftMs, value]): Key => {
+      return [key, type, leftMs, type === 'set' ? [...value].sort() : value];
+    })
+    .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** The words of an error, without the place in the script. */
 function plain(message: string): string {
-  return message
-    .replace(/^(ERR )?(Error running script \(call to f_\w+\): )?(@\w+: ?\d+: )+-?/, '')
-    .replace(/ script: \w*, on @user_script:\d+\.$/, '')
-    .trimEnd();
+  return wordsOf(message.replace(/ script: \w*, on @user_script:\d+\.$/, ''));
 }

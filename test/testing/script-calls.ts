@@ -1,6 +1,7 @@
+import type { FencingGuard } from 'nestjs-redis-lock';
 import type { Random } from '../support/random.js';
 
-/** A call of a script, or a command of somebody else. */
+/** A call of a script, or a command of an outsider. */
 export interface Call {
   readonly keys: readonly string[];
   readonly args: readonly string[];
@@ -55,6 +56,25 @@ export const CHANNELS = FAMILIES.flatMap((family) => [
 const some = (random: Random, texts: readonly string[]) =>
   Array.from({ length: random.int(1, 2) }, () => random.pick(texts)).join(',');
 
+type GuardedCommand = Parameters<FencingGuard['write']>[2];
+
+const item = (random: Random) => `v${String(random.int(1, 3))}`;
+
+/** The further arguments of each command that a guard takes. */
+const WRITES: Readonly<Record<GuardedCommand, (random: Random) => string[]>> = {
+  set: (random) => [
+    item(random),
+    ...random.pick([[], ['nx'], ['XX']]),
+    // An end that is ahead, in wall time, would differ: only scripts see the time of the pair.
+    ...random.pick([[], ['ex', '2'], ['px', '300'], ['KEEPTTL'], ['exat', '1'], ['pxat', '1']]),
+  ],
+  del: () => [],
+  hset: (random) => [item(random), item(random)],
+  hdel: (random) => [item(random), item(random)],
+  sadd: (random) => [item(random), item(random)],
+  srem: (random) => [item(random)],
+};
+
 /** A value for an argument of this name. */
 const ARGUMENTS: Readonly<Record<string, (random: Random, family: Family) => string>> = {
   owner: (random) => random.pick(OWNERS),
@@ -101,7 +121,7 @@ const ARGUMENTS: Readonly<Record<string, (random: Random, family: Family) => str
   most: (random) => random.pick(['1', '2', '100']),
   token: (random) => String(random.int(1, 50)),
   fence: (random) => String(random.int(1, 50) * 1_000),
-  command: () => 'set',
+  command: (random) => random.pick(Object.keys(WRITES)),
 };
 
 /** Where a name means something else. */
@@ -156,9 +176,9 @@ export function callOf(script: NamedScript, random: Random): Call {
     if (make === undefined) throw new Error(`${script.name} has a new argument: ${name}`);
     return make(random, family);
   });
-  const isGuard = script.name === 'fencing-guard.write';
-  const more = random.chance(0.5) ? ['nx'] : [];
-  return { keys, args: isGuard ? [...args, `v${String(random.int(1, 3))}`, ...more] : args };
+  if (script.name !== 'fencing-guard.write') return { keys, args };
+  const command = args.at(-1) as GuardedCommand;
+  return { keys, args: [...args, ...WRITES[command](random)] };
 }
 
 function familyOf(name: string): Family {
@@ -178,7 +198,7 @@ function markerOf(family: Family, random: Random): string {
   return `{${family}}marker:${String(random.int(1, 20))}`;
 }
 
-/** A command of an operator or of a stranger: it damages what the scripts work with. */
+/** A command of an operator or of an outsider: it damages what the scripts work with. */
 export function damage(keys: readonly string[], random: Random): readonly string[] {
   const key = keys.length === 0 ? 'k' : random.pick(keys);
   const text = random.pick([...JUNK, '3', `${random.pick(PROCESSES)} 5`]);
@@ -190,6 +210,7 @@ export function damage(keys: readonly string[], random: Random): readonly string
     ['hset', key, random.pick([...OWNERS, ...PROCESSES, 'mode', 'ahead']), text],
     ['rpush', key, random.pick([...OWNERS, text])],
     ['zadd', key, random.pick(['0', '5', '1e15']), random.pick([...OWNERS, ...PROCESSES, text])],
+    ['sadd', key, random.pick([...OWNERS, text])],
     ['lpop', key],
     ['zpopmin', key],
   ]);

@@ -89,7 +89,7 @@ function dumpOf(store: Store, key: string): string | null {
   const type = store.typeOf(key);
   if (type === undefined) return null;
   const value = store.find(key, type);
-  if (type === 'hash') return JSON.stringify([...(value as Map<string, string>)]);
+  if (type === 'hash' || type === 'set') return JSON.stringify([...(value as Set<unknown>)]);
   if (type === 'zset') return JSON.stringify((value as { sorted: unknown }).sorted);
   return JSON.stringify(value);
 }

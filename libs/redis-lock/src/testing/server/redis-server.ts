@@ -6,13 +6,14 @@ import type { Command, CommandReply, Surroundings } from './commands/command.js'
 import { HASHES } from './commands/hashes.js';
 import { KEYS, STRINGS } from './commands/keys.js';
 import { LISTS } from './commands/lists.js';
+import { SETS } from './commands/sets.js';
 import { SORTED_SETS } from './commands/sorted-sets.js';
 import { Program } from './program.js';
 import { CommandError, Store } from './store.js';
 import { unknown } from './unknown.js';
 
 const COMMANDS = new Map(
-  Object.entries({ ...SERVER, ...KEYS, ...STRINGS, ...HASHES, ...LISTS, ...SORTED_SETS }),
+  Object.entries({ ...SERVER, ...KEYS, ...STRINGS, ...HASHES, ...LISTS, ...SETS, ...SORTED_SETS }),
 );
 
 /** Ready for all servers of this process. */

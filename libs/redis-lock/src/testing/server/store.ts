@@ -3,6 +3,7 @@ export interface Types {
   readonly string: { text: string };
   readonly hash: Map<string, string>;
   readonly list: string[];
+  readonly set: Set<string>;
   readonly zset: SortedSet;
 }
 

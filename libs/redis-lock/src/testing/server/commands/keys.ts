@@ -37,20 +37,21 @@ export const KEYS: Readonly<Record<string, Command>> = {
 export const STRINGS: Readonly<Record<string, Command>> = {
   get: reads(1, 1, (store, [key = '']) => store.find(key, 'string')?.text ?? null),
   set: grows(2, ANY, (store, [key = '', text = '', ...options]) => {
-    let endsAt = Infinity;
-    let isNew = false;
+    let endsAt: number | undefined;
+    let exists: boolean | undefined;
     while (options.length > 0) {
-      const option = options.shift()?.toLowerCase();
-      const isSecondEnd = endsAt !== Infinity && option?.startsWith('px');
-      if (isSecondEnd || (option === 'px' && options.length === 0)) unknown('such options of SET');
-      if (option === 'px') endsAt = endIn(store, durationOf(options.shift()), 'set');
-      else if (option === 'pxat') endsAt = durationOf(options.shift());
-      else if (option === 'nx') isNew = true;
-      else unknown(`option ${String(option)} of SET`);
+      const option = options.shift()?.toLowerCase() ?? '';
+      if (Object.hasOwn(ENDS, option) && options.length > 0 && endsAt === undefined) {
+        endsAt = ENDS[option]?.(store, durationOf(options.shift()));
+      } else if (option === 'keepttl' && endsAt === undefined) {
+        endsAt = store.endOf(key) ?? Infinity;
+      } else if ((option === 'nx' || option === 'xx') && exists === undefined) {
+        exists = option === 'xx';
+      } else unknown(`such options of SET: ${option}`);
     }
-    if (isNew && store.typeOf(key) !== undefined) return null;
+    if (exists !== undefined && exists !== (store.typeOf(key) !== undefined)) return null;
     store.put(key, 'string', { text }, endsAt);
-    if (endsAt <= store.now) store.delete(key);
+    if ((endsAt ?? Infinity) <= store.now) store.delete(key);
     return OK;
   }),
   incrby: grows(2, 2, (store, [key = '', by]) => add(store, key, integerOf(by))),
@@ -67,6 +68,14 @@ function endIn(store: Store, ms: number, command: string): number {
   if (ms < Number(LARGEST) - store.now) return store.now + ms;
   throw new CommandError(`ERR invalid expire time in '${command}' command`);
 }
+
+/** When a key ends, by the option of SET and its number. */
+const ENDS: Readonly<Record<string, (store: Store, value: number) => number>> = {
+  px: (store, ms) => endIn(store, ms, 'set'),
+  ex: (store, seconds) => endIn(store, seconds * 1_000, 'set'),
+  pxat: (_, ms) => ms,
+  exat: (_, seconds) => seconds * 1_000,
+};
 
 function durationOf(text: string | undefined): number {
   const ms = wholeOf(text);
