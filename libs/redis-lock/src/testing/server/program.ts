@@ -1,5 +1,5 @@
 import { Status, type CommandReply } from './commands/command.js';
-import { Arguments, libraryOf } from './lua/library.js';
+import { LIBRARY } from './lua/library.js';
 import { known, running, SCRIPT } from './lua/operations.js';
 import { read } from './lua/parser.js';
 import { first, general, LuaError, Table } from './lua/values.js';
@@ -29,7 +29,7 @@ export class Program {
     lua: string,
     knows: (command: string) => boolean,
   ) {
-    const { '': globals, ...libraries } = libraryOf(new Arguments());
+    const { '': globals, ...libraries } = LIBRARY;
     const call = this.#redisCall((error) => {
       throw new LuaError(error, running.line, error);
     });

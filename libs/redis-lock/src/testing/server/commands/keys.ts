@@ -55,11 +55,7 @@ export const STRINGS: Readonly<Record<string, Command>> = {
     return OK;
   }),
   incrby: grows(2, 2, (store, [key = '', by]) => add(store, key, integerOf(by))),
-  decrby: grows(2, 2, (store, [key = '', text]) => {
-    const by = integerOf(text);
-    if (by === -LARGEST) throw new CommandError('ERR decrement would overflow');
-    return add(store, key, -by);
-  }),
+  decrby: grows(2, 2, (store, [key = '', by]) => add(store, key, -integerOf(by))),
   decr: grows(1, 1, (store, [key = '']) => add(store, key, -1n)),
   incr: grows(1, 1, (store, [key = '']) => add(store, key, 1n)),
 };
@@ -90,6 +86,7 @@ function integerOf(text = ''): bigint {
 }
 
 function add(store: Store, key: string, by: bigint): number {
+  if (by === LARGEST) unknown('such decrement');
   const sum = integerOf(store.find(key, 'string')?.text ?? '0') + by;
   if (BigInt.asIntN(64, sum) !== sum)
     throw new CommandError('ERR increment or decrement would overflow');

@@ -1,7 +1,7 @@
 import { ExpressionReader, functionOf, type Statement, type Surroundings } from './expressions.js';
 import { fail, known, listOf, type Expression, type Frame, type Operand } from './operations.js';
 import { Cursor } from './tokens.js';
-import { first, isTrue, numberOf, typeName, type LuaFunction } from './values.js';
+import { first, isTrue, numberOf, typeName, type LuaFunction, type Value } from './values.js';
 
 /**
  * Turns a script of Lua 5.1 into a function without parameters, in one pass.
@@ -133,7 +133,9 @@ class StatementReader extends ExpressionReader {
     return this.scope.block(() => {
       const slots = names.map((name) => this.scope.declare(name));
       const body = this.#closed('do');
-      return isCount ? count(slots[0] ?? 0, values, body, line) : each(slots, values, body, line);
+      return isCount
+        ? count(slots[0] ?? 0, values, body, line)
+        : each(slots, listOf(values), body, line);
     }, true);
   }
 
@@ -175,6 +177,7 @@ class StatementReader extends ExpressionReader {
 }
 
 type Setter = NonNullable<Operand['set']>;
+type Many = (frame: Frame) => Value[];
 
 /** All values are known before the last one is set, and the first one after it. */
 function assign(setters: readonly Setter[], values: readonly Operand[]): Statement {
@@ -221,13 +224,7 @@ function count(slot: number, values: readonly Operand[], body: Statement, line: 
 }
 
 /** `for a, b in …`: an iterator, its state, and the first control value. */
-function each(
-  slots: readonly number[],
-  values: readonly Operand[],
-  body: Statement,
-  line: number,
-): Statement {
-  const list = listOf(values);
+function each(slots: readonly number[], list: Many, body: Statement, line: number): Statement {
   return (frame) => {
     const [next, state, start] = list(frame);
     if (typeof next !== 'function') return fail(line, `attempt to call a ${typeName(next)} value`);
