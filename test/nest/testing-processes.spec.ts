@@ -2,7 +2,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import {
+  type LockFamily,
   LeaseLostError,
+  LockBackendError,
   LockConfigurationError,
   LockService,
   WithFairLock,
@@ -54,7 +56,9 @@ async function startTwo() {
 function openTwo() {
   const here = new LockTesting();
   const there = new LockTesting({ beside: here });
-  const [one, other] = [here.openLocks(SETTINGS), there.openLocks(SETTINGS)];
+  const redLock = { nodes: ['redis://1', 'redis://2', 'redis://3'] };
+  const settings = { ...SETTINGS, redLock };
+  const [one, other] = [here.openLocks(settings), there.openLocks(settings)];
   opened.add(one).add(other);
   return { here, there, one, other, clock: here.clock };
 }
@@ -145,6 +149,17 @@ describe('two applications beside each other', () => {
     expect(() => new LockTesting({ beside, clock: 'system' })).toThrow(LockConfigurationError);
   });
 
+  it.each<[object, string]>([
+    [{ beside: { get: () => new LockTesting() } }, 'beside must be a LockTesting, such as'],
+    [{ beside: null }, 'beside must be a LockTesting, such as app.get(LockTesting), not null'],
+    [{ besides: new LockTesting() }, 'unknown option "besides"; the options are clock, beside'],
+    [null as never, 'the options must be a plain object, not null'],
+  ])('are refused with %p', (options, message) => {
+    const opening = () => new LockTesting(options);
+    expect(opening).toThrow(LockConfigurationError);
+    expect(opening).toThrow(message);
+  });
+
   it('share nothing with an application that is not beside them', async () => {
     const [one, other] = [await start(), await start()];
     await one.locks.get('order').acquire();
@@ -154,12 +169,7 @@ describe('two applications beside each other', () => {
 
 describe('two families beside each other', () => {
   it.each(['lock', 'fair', 'red'] as const)('hand over a lock of the kind %s', async (kind) => {
-    const here = new LockTesting();
-    const there = new LockTesting({ beside: here });
-    const redLock = { nodes: ['redis://1', 'redis://2', 'redis://3'] };
-    const settings = { ...SETTINGS, redLock };
-    const [one, other] = [here.openLocks(settings), there.openLocks(settings)];
-    opened.add(one).add(other);
+    const { here, one, other } = openTwo();
     const lease = await one[kind].get('order').acquire();
     const waiting = watch(other[kind].get('order').acquire());
     await here.clock.advance(1_000);
@@ -198,6 +208,74 @@ describe('two families beside each other', () => {
     expect(lease.signal.aborted).toBe(true);
     await clock.advance(0);
     await expect(other.lock.get('order').tryAcquire()).resolves.not.toBeNull();
+  });
+
+  it.each(['lock', 'fair', 'red'] as const)(
+    'go on without the answers and messages under way to the one that crashes: %s',
+    async (kind) => {
+      const { there, one, other, clock } = openTwo();
+      const lease = await one[kind].get('a').acquire();
+      const waiting = watch(other[kind].get('a').acquire({ waitTimeMs: 60_000 }));
+      await clock.advance(200);
+      const asking = watch(other[kind].get('b').acquire({ waitTimeMs: 60_000 }));
+      const releasing = lease.release();
+      there.crash();
+      await releasing;
+      const later = watch(other[kind].get('c').acquire({ waitTimeMs: 60_000 }));
+      await clock.advance(LEASE_MS);
+      const states = [waiting, asking, later].map(({ state }) => state);
+      expect(states).toEqual(['pending', 'pending', 'pending']);
+    },
+  );
+
+  it.each(['lock', 'fair', 'read', 'write', 'semaphore', 'red'] as const)(
+    'expire what one of them held when it crashed: %s',
+    async (kind) => {
+      const { here, there, one, other, clock } = openTwo();
+      const lockOf = ({ readWrite, ...family }: LockFamily) =>
+        kind === 'read' || kind === 'write' ? readWrite.get('a')[kind] : family[kind].get('a');
+      if (kind === 'semaphore') await one.semaphore.get('a').setPermits(1);
+      await lockOf(other).acquire();
+      there.crash();
+      // A renewal is under way, and the answer never comes. Servers that are silent get nothing.
+      if (kind !== 'red') await clock.advance(LEASE_MS / 2);
+      here.expireLease('a');
+      expect(here.held()).toEqual([]);
+      const next = kind === 'read' ? one.readWrite.get('a').write : lockOf(one);
+      await expect(next.tryAcquire()).resolves.not.toBeNull();
+    },
+  );
+
+  it('expire a lease without a failure that one of them is to meet', async () => {
+    const { here, there, one, other } = openTwo();
+    await other.lock.get('a').acquire();
+    there.failNext('release');
+    here.expireLease('a');
+    await expect(one.lock.get('a').tryAcquire()).resolves.not.toBeNull();
+    const lease = await other.lock.get('b').acquire();
+    await expect(lease.release()).rejects.toThrow(LockBackendError);
+  });
+
+  it('close soon after a crash, and do not open again', async () => {
+    const { there, other, clock } = openTwo();
+    await other.lock.get('a').acquire();
+    there.crash();
+    await other.close();
+    expect(clock.now()).toBeLessThan(2_000);
+    expect(() => there.openLocks()).toThrow(LockConfigurationError);
+  });
+
+  it('end their holders elsewhere with the last family, and are forgotten', async () => {
+    const { here, there, one, other } = openTwo();
+    const third = here.openLocks(SETTINGS);
+    opened.add(third);
+    const lease = await here.holdElsewhere('a');
+    await one.close();
+    expect(lease.state).toBe('held');
+    await third.close();
+    expect(lease.state).toBe('lost');
+    await expect(other.lock.get('a').tryAcquire()).resolves.not.toBeNull();
+    expect(there.backend.others).toEqual([]);
   });
 
   it('of one LockTesting share the server, too', async () => {

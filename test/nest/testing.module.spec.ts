@@ -309,7 +309,7 @@ describe('RedisLockTestingModule', () => {
     await (await cache.acquire('a')).release();
   });
 
-  it('refuses what would be two of one name, or two clocks, and says where', async () => {
+  it('refuses what would be two of one name, two clocks, or two neighbours, and says where', async () => {
     const place = expect.stringMatching(/testing\.module\.spec\.ts.*testing\.module\.spec\.ts/);
     const [first, second] = [RedisLockTestingModule.forRoot(), RedisLockTestingModule.forRoot()];
     const wrong: [DynamicModule, unknown][] = [
@@ -318,6 +318,10 @@ describe('RedisLockTestingModule', () => {
       [
         RedisLockTestingModule.forRoot({ name: 'b', clock: 'system' }),
         expect.objectContaining({ message: expect.stringContaining('one clock') }),
+      ],
+      [
+        RedisLockTestingModule.forRoot({ name: 'b', beside: new LockTesting() }),
+        expect.objectContaining({ message: expect.stringContaining('one beside') }),
       ],
     ];
     for (const [other, error] of wrong) {

@@ -1,6 +1,7 @@
 import type { OnApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
 
 import type { Clock } from '../core/time/clock.js';
+import { LockConfigurationError } from '../core/api/errors.js';
 import { LockContext } from '../core/lock-context.js';
 import type { LockSettings } from '../core/api/settings.js';
 import type { RedisConnection } from '../core/redis/connection.js';
@@ -8,9 +9,9 @@ import type { Backend, BackendConnection } from '../family/backend.js';
 import { ManualClock } from './manual-clock.js';
 import { InProcessConnection } from './server/in-process-connection.js';
 import { RedisServer } from './server/redis-server.js';
-import type { Hold } from '../core/holding/hold.js';
 import type { Lease } from '../core/api/lease.js';
 import type { Lock } from '../core/api/lock.js';
+import type { HeldKind } from '../primitives/monitor/inspection.js';
 import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
 import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
@@ -38,9 +39,10 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
   readonly #elsewhere = new Map<LockContext, Elsewhere>();
   /** By the name of the connection; those of a red lock in the order of its nodes. */
   readonly #servers = new Map<string, readonly RedisServer[]>();
-  /** All applications on these servers. */
+  /** All open applications on these servers. */
   readonly #applications = new Set<InProcessBackend>();
   readonly #connections: InProcessConnection[] = [];
+  #isCrashed = false;
   readonly #failures: { readonly operation: LockOperation; readonly error: Error }[] = [];
 
   /** @param beside shares its servers */
@@ -52,10 +54,15 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
       this.#servers = beside.#servers;
       this.#applications = beside.#applications;
     }
-    this.#applications.add(this);
   }
 
+  /** @throws {LockConfigurationError} the application has crashed */
   connect(): BackendConnection {
+    if (this.#isCrashed) {
+      throw new LockConfigurationError(
+        'This application has crashed: start it again as another one beside it',
+      );
+    }
     const connection = new InProcessConnection(new RedisServer(this.clock));
     this.#connections.push(connection);
     return connection;
@@ -68,12 +75,18 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
     }
     const context = new LockContext(connection, settings, this.clock);
     this.#share(context);
+    this.#applications.add(this);
     this.contexts.push(context);
     return context;
   }
 
+  isBeside(other: InProcessBackend): boolean {
+    return other.#servers === this.#servers;
+  }
+
   /** The process of this application is gone, and Redis does not know it yet. */
   crash(): void {
+    this.#isCrashed = true;
     for (const connection of this.#connections) connection.crash();
   }
 
@@ -100,14 +113,23 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
     this.#failures.push({ operation, error });
   }
 
-  /** The test's own operations must not fail instead of the application's. */
-  withoutFailures(work: () => void): void {
-    const failures = this.#failures.splice(0);
+  /** The test's own operations fail for no application, and reach Redis from a crashed one. */
+  byTest(work: () => void): void {
+    const resumptions = [...this.#applications].map((one) => one.#suspend());
     try {
       work();
     } finally {
-      this.#failures.push(...failures);
+      for (const resume of resumptions) resume();
     }
+  }
+
+  #suspend(): () => void {
+    const failures = this.#failures.splice(0);
+    for (const one of this.#connections) one.isGone = false;
+    return () => {
+      this.#failures.push(...failures);
+      for (const one of this.#connections) one.isGone = this.#isCrashed;
+    };
   }
 
   onModuleDestroy(): void {
@@ -117,10 +139,23 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
   /** A shutdown that waits for holders must not wait for a test to advance the clock. */
   runUntil(end: Promise<unknown>): void {
     if (this.clock instanceof ManualClock) this.clock.run(end);
+    if (this.#isCrashed) this.#forget();
+  }
+
+  get isOpen(): boolean {
+    return this.#connections.some(({ isUp }) => isUp);
   }
 
   async onApplicationShutdown(): Promise<void> {
+    this.#applications.delete(this);
     await Promise.all(this.#holdersElsewhere.map((context) => context.close()));
+  }
+
+  /** The holders of a crashed process need no time. */
+  #forget(): void {
+    for (const { holds } of this.contexts) {
+      for (const hold of holds.all) holds.lose(hold, 'gone');
+    }
   }
 
   #share({ connection, settings }: LockContext): void {
@@ -143,13 +178,12 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
 }
 
 /** A kind of lock, or permits of a semaphore. */
-export type HeldKind = Hold['protocol']['kind'] &
-  ('lock' | 'fair' | 'read' | 'write' | 'red' | 'semaphore');
+export type HoldKind = HeldKind | 'red';
 
 /** A holder in another process. */
 export interface ElsewhereOptions {
   /** @default 'lock' */
-  readonly kind?: HeldKind;
+  readonly kind?: HoldKind;
   /** The lease ends by itself after this time (ms). Omitted: it is renewed until it is released. */
   readonly leaseTimeMs?: number;
   /**
@@ -182,7 +216,7 @@ export class Elsewhere {
     return semaphore.acquire({ ...options, permits: permits ?? all });
   }
 
-  #lockOf(kind: Exclude<HeldKind, 'semaphore'>, name: string): Lock {
+  #lockOf(kind: Exclude<HoldKind, 'semaphore'>, name: string): Lock {
     const { context } = this;
     switch (kind) {
       case 'lock':

@@ -9,6 +9,7 @@ import {
   LockTimeoutError,
   quoteName,
 } from '../core/api/errors.js';
+import { isPlainObject, unknownOption } from '../core/api/shapes.js';
 import type { Hold } from '../core/holding/hold.js';
 import type { Lease } from '../core/api/lease.js';
 import type { LockContext } from '../core/lock-context.js';
@@ -19,13 +20,13 @@ import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
 import {
   InProcessBackend,
   type ElsewhereOptions,
-  type HeldKind,
+  type HoldKind,
   type LockOperation,
 } from './in-process-backend.js';
 import { ManualClock } from './manual-clock.js';
 
 const HOLD_OPTIONS: readonly string[] = ['kind', 'leaseTimeMs', 'permits', 'connection'];
-const KINDS: readonly HeldKind[] = ['lock', 'fair', 'read', 'write', 'red', 'semaphore'];
+const KINDS: readonly HoldKind[] = ['lock', 'fair', 'read', 'write', 'red', 'semaphore'];
 const OPERATIONS: readonly LockOperation[] = ['acquire', 'release', 'renew'];
 
 /** The options of the testing module beside those of `RedisLockModule`. */
@@ -45,7 +46,7 @@ export interface LockTestingOptions {
 /** A lock that is held at this moment. */
 export interface HeldLock {
   readonly name: string;
-  readonly kind: HeldKind;
+  readonly kind: HoldKind;
   /** The name of the connection, or `default`. */
   readonly connection: string;
   /** The application under test, or the holder of `holdElsewhere`. */
@@ -72,8 +73,10 @@ export class LockTesting {
   /** All options, with their defaults. */
   readonly options: Required<Pick<LockTestingOptions, 'clock'>>;
 
-  /** @throws {LockConfigurationError} the clock is neither of the two */
-  constructor({ beside, clock = beside?.options.clock ?? 'manual' }: LockTestingOptions = {}) {
+  /** @throws {LockConfigurationError} an option is unknown, or its value cannot be used */
+  constructor(options: LockTestingOptions = {}) {
+    checkTestingOptions(options);
+    const { beside, clock = beside?.options.clock ?? 'manual' } = options;
     if (!['manual', 'system'].includes(clock)) {
       throw new LockConfigurationError(
         `clock must be 'manual' or 'system', not ${describeValue(clock)}`,
@@ -96,7 +99,9 @@ export class LockTesting {
   openLocks(options: OpenLocksOptions = {}): LockFamily {
     const family = openFamily(options, this.backend);
     const close = () => {
-      const closed = LockFamily.prototype.close.call(family);
+      const closed = LockFamily.prototype.close
+        .call(family)
+        .then(() => (this.backend.isOpen ? undefined : this.backend.onApplicationShutdown()));
       this.backend.runUntil(closed);
       return closed;
     };
@@ -105,7 +110,7 @@ export class LockTesting {
 
   /**
    * Ends this application as a crash of its process would. It receives nothing from Redis any more,
-   * and Redis nothing from it. Its leases expire by themselves.
+   * and Redis nothing from it. Its leases expire by themselves. It opens no locks again.
    */
   crash(): void {
     this.backend.crash();
@@ -137,7 +142,7 @@ export class LockTesting {
    * @param kind any kind if omitted
    * @throws {AssertionError} it does not hold the lock; the message lists the holds
    */
-  assertHeld(name: string, kind?: HeldKind): void {
+  assertHeld(name: string, kind?: HoldKind): void {
     const held = this.held();
     const isIt = (one: HeldLock) => one.name === name && (kind ?? one.kind) === one.kind;
     if (held.some((one) => one.by === 'application' && isIt(one))) return;
@@ -173,8 +178,12 @@ export class LockTesting {
       liveIn(context).flatMap((hold) => (hold.name === name ? [{ context, hold }] : [])),
     );
     if (ended.length === 0) throw this.#failure(`${quoteName(name)} is not held`, 'expireLease');
-    this.backend.withoutFailures(() => {
-      for (const { context, hold } of ended) context.holds.lose(hold, 'expired');
+    this.backend.byTest(() => {
+      for (const { context, hold } of ended) {
+        context.holds.lose(hold, 'expired');
+        // The first release waits for scripts of the owner, which a crashed one never ends.
+        hold.protocol.release(hold, 0).catch(() => undefined);
+      }
     });
   }
 
@@ -214,17 +223,24 @@ export class LockTesting {
   }
 }
 
+function checkTestingOptions(options: unknown): void {
+  let problem = isPlainObject(options)
+    ? unknownOption(options, ['clock', 'beside'])
+    : `the options must be a plain object, not ${describeValue(options)}`;
+  const { beside } = (problem === undefined ? options : {}) as { beside?: unknown };
+  if (beside !== undefined && !(beside instanceof LockTesting)) {
+    problem = `beside must be a LockTesting, such as app.get(LockTesting), not ${describeValue(beside)}`;
+  }
+  if (problem !== undefined) throw new LockConfigurationError(problem);
+}
+
 /** Checks the options that `acquire` does not check. */
 function checkHoldOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null) {
     throw new LockArgumentError(`options must be an object, not ${describeValue(options)}`);
   }
-  const unknown = Object.keys(options).find((option) => !HOLD_OPTIONS.includes(option));
-  if (unknown !== undefined) {
-    throw new LockArgumentError(
-      `unknown option ${describeValue(unknown)}; the options are ${HOLD_OPTIONS.join(', ')}`,
-    );
-  }
+  const problem = unknownOption(options, HOLD_OPTIONS);
+  if (problem !== undefined) throw new LockArgumentError(problem);
   const { kind = 'lock', permits } = options as HoldElsewhereOptions;
   if (!KINDS.includes(kind)) {
     throw new LockArgumentError(
@@ -242,7 +258,7 @@ function liveIn({ holds }: LockContext): Hold[] {
 
 function heldIn(context: LockContext, by: HeldLock['by']): HeldLock[] {
   return liveIn(context).map(({ name, protocol, leases, remainingMs }) => {
-    const kind = protocol.kind as HeldKind;
+    const kind = protocol.kind as HoldKind;
     const connection = context.settings.name;
     return { name, kind, connection, by, holdCount: leases.length, remainingMs };
   });

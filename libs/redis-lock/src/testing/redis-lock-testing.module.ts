@@ -56,11 +56,14 @@ export const RedisLockTestingModule = {
 const testings = new WeakMap<ModulesContainer, LockTesting>();
 
 function testingOf(modules: ModulesContainer, options: LockTestingOptions): LockTesting {
-  const testing = testings.get(modules) ?? new LockTesting(options);
+  // It checks the options, also where another connection came first.
+  const own = new LockTesting(options);
+  const testing = testings.get(modules) ?? own;
   testings.set(modules, testing);
-  if (options.clock === undefined || options.clock === testing.options.clock) return testing;
+  const { clock = testing.options.clock, beside = testing } = options;
+  if (clock === testing.options.clock && beside.backend.isBeside(testing.backend)) return testing;
   throw new LockConfigurationError(
-    'All connections of an application share one clock: set the same clock in each RedisLockTestingModule',
+    'All connections of an application share one clock and one beside: set the same in each RedisLockTestingModule',
   );
 }
 

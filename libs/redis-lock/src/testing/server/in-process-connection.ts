@@ -13,18 +13,20 @@ import type { RedisServer, Subscriber } from './redis-server.js';
 import { CommandError } from './store.js';
 
 const HERE: KeyPlace = { node: '', slot: 0 };
+const never = () => new Promise<never>(() => undefined);
 
 /** A client of a server in this process. It loses no request and no message. */
 export class InProcessConnection implements RedisConnection {
   readonly topology = 'server';
   isUp = true;
+  /** Its process has crashed: nothing more is sent, received or answered. */
+  isGone = false;
 
   /** The error that a test wants instead of this script. */
   failure: (script: string) => Error | undefined = () => undefined;
 
   readonly #channels = new Map<string, Listeners>();
 
-  #isGone = false;
   #close: () => void = () => undefined;
   readonly closed = new Promise<void>((resolve) => {
     this.#close = resolve;
@@ -39,21 +41,27 @@ export class InProcessConnection implements RedisConnection {
     keys: readonly string[],
     args: readonly (string | number)[],
   ): Promise<Reply<R>> {
-    if (!this.isUp) {
+    const { isUp, isGone } = this;
+    if (!isUp) {
       const over = { retryable: false, outcome: 'none' } as const;
       throw new LockBackendError('the connection is closed', over);
     }
-    if (this.#isGone) return new Promise(() => undefined);
+    if (isGone) return never();
     const failure = this.failure(script.name);
     if (failure !== undefined) throw failure;
     const sentAt = this.server.clock.now();
-    const reply = this.#evaluate(script, keys, args);
-    // Like any answer, it arrives later.
-    await Promise.resolve();
-    return { value: script.decode(reply), sentAt, resent: false };
+    try {
+      const reply = this.#evaluate(script, keys, args);
+      return { value: script.decode(reply), sentAt, resent: false };
+    } finally {
+      // Like any answer, it arrives later, if the process still lives.
+      await Promise.resolve();
+      if (this.isGone) await never();
+    }
   }
 
   listen(channel: string, listener: ChannelListener): () => void {
+    if (this.isGone) return () => undefined;
     const known = this.#channels.get(channel);
     const listeners = known ?? new Listeners();
     if (known === undefined) {
@@ -81,14 +89,13 @@ export class InProcessConnection implements RedisConnection {
     return this.closed;
   }
 
-  /** Nothing more is sent, received or answered. */
   crash(): void {
-    this.#isGone = true;
+    this.isGone = true;
     this.#end();
   }
 
   #end(): void {
-    for (const listeners of this.#channels.values()) listeners.end();
+    for (const listeners of this.#channels.values()) listeners.endAll();
     this.#channels.clear();
   }
 
@@ -134,6 +141,12 @@ class Listeners implements Subscriber {
       this.end();
       ended();
     };
+  }
+
+  /** Messages under way do not arrive. */
+  endAll(): void {
+    this.#all.clear();
+    this.end();
   }
 
   #later(listener: ChannelListener, work: () => void): void {
