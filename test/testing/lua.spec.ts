@@ -370,7 +370,7 @@ describe('the server in process', () => {
     'return string.byte("abc", 1, 2)',
     'return unpack({ 1, 2 }, 1, 1)',
     'return tostring({})',
-    'local t = {} t[3] = 1',
+    'local t = {} t[3] = 1 return #t',
   ])('never answers what it does not know: %s', (lua) => {
     const server = new RedisServer(systemClock);
     const evaluate = () => server.evaluate({ lua: `\n${lua}`, sha1: '', name: 'sample' }, [], []);

@@ -213,7 +213,7 @@ export function lengthOf(operand: Operand, line: number): Expression {
   return (frame) => {
     const value = operand.one(frame);
     if (typeof value === 'string') return value.length;
-    if (value instanceof Table) return value.list.length;
+    if (value instanceof Table) return value.length;
     return wrongType(line, 'get length of', value, operand);
   };
 }

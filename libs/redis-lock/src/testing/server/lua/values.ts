@@ -21,6 +21,7 @@ export class LuaError extends Error {
 /** A list from 1 on, and the rest by name. */
 export class Table {
   #named: Map<Value, Value> | undefined;
+  #hasGap = false;
 
   constructor(
     readonly list: Value[] = [],
@@ -35,7 +36,7 @@ export class Table {
   }
 
   get(key: Value): Value {
-    return typeof key === 'number' ? this.list[key - 1] : this.#named?.get(key);
+    return (typeof key === 'number' ? this.list[key - 1] : undefined) ?? this.#named?.get(key);
   }
 
   set(key: Value, value: Value): void {
@@ -43,7 +44,19 @@ export class Table {
     if (typeof key !== 'number') (this.#named ??= new Map()).set(key, value);
     else if (value !== undefined && key >= 1 && key <= list.length + 1) list[key - 1] = value;
     else if (value === undefined && key === list.length && !list.includes(undefined)) list.pop();
+    else if (value !== undefined && Number.isInteger(key) && key > list.length)
+      this.#apart(key, value);
     else unknown('list with a gap');
+  }
+
+  /** Lua may count to any of the gaps. */
+  get length(): number {
+    return this.#hasGap ? unknown('length of a list with a gap') : this.list.length;
+  }
+
+  #apart(key: number, value: Value): void {
+    this.#hasGap = true;
+    (this.#named ??= new Map()).set(key, value);
   }
 }
 
