@@ -1,3 +1,4 @@
+export type { HoldKind } from './testing/in-process-backend.js';
 export {
   LockTesting,
   type HeldLock,

@@ -11,7 +11,6 @@ import { InProcessConnection } from './server/in-process-connection.js';
 import { RedisServer } from './server/redis-server.js';
 import type { Lease } from '../core/api/lease.js';
 import type { Lock } from '../core/api/lock.js';
-import type { HeldKind } from '../primitives/monitor/inspection.js';
 import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
 import { ReadWriteLockService } from '../primitives/read-write-lock/read-write-lock-service.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
@@ -178,7 +177,7 @@ export class InProcessBackend implements Backend, OnModuleDestroy, OnApplication
 }
 
 /** A kind of lock, or permits of a semaphore. */
-export type HoldKind = HeldKind | 'red';
+export type HoldKind = 'lock' | 'fair' | 'read' | 'write' | 'red' | 'semaphore';
 
 /** A holder in another process. */
 export interface ElsewhereOptions {
