@@ -106,6 +106,15 @@ export class Store {
     return true;
   }
 
+  /** @returns how many of these fields or members were there */
+  remove(key: string, type: 'hash' | 'set' | 'zset', members: readonly string[]): number {
+    const value = this.find(key, type);
+    if (value === undefined) return 0;
+    const removed = members.filter((member) => value.delete(member)).length;
+    this.dropIfEmpty(key, value.size);
+    return removed;
+  }
+
   /** A key goes with the last that was in it. */
   dropIfEmpty(key: string, size: number): void {
     if (size === 0) this.#entries.delete(key);

@@ -22,11 +22,5 @@ export const HASHES: Readonly<Record<string, Command>> = {
     for (let i = 0; i < pairs.length; i += 2) hash.set(pairs[i] ?? '', pairs[i + 1] ?? '');
     return hash.size - before;
   }),
-  hdel: writes(2, ANY, (store, [key = '', ...fields]) => {
-    const hash = store.find(key, 'hash');
-    if (hash === undefined) return 0;
-    const removed = fields.filter((field) => hash.delete(field)).length;
-    store.dropIfEmpty(key, hash.size);
-    return removed;
-  }),
+  hdel: writes(2, ANY, (store, [key = '', ...fields]) => store.remove(key, 'hash', fields)),
 };

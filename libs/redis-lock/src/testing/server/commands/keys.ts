@@ -41,8 +41,9 @@ export const STRINGS: Readonly<Record<string, Command>> = {
     let exists: boolean | undefined;
     while (options.length > 0) {
       const option = options.shift()?.toLowerCase() ?? '';
-      if (Object.hasOwn(ENDS, option) && options.length > 0 && endsAt === undefined) {
-        endsAt = ENDS[option]?.(store, durationOf(options.shift()));
+      const endOf = ENDS.get(option);
+      if (endOf !== undefined && options.length > 0 && endsAt === undefined) {
+        endsAt = endOf(store, durationOf(options.shift()));
       } else if (option === 'keepttl' && endsAt === undefined) {
         endsAt = store.endOf(key) ?? Infinity;
       } else if ((option === 'nx' || option === 'xx') && exists === undefined) {
@@ -66,12 +67,12 @@ function endIn(store: Store, ms: number, command: string): number {
 }
 
 /** When a key ends, by the option of SET and its number. */
-const ENDS: Readonly<Record<string, (store: Store, value: number) => number>> = {
-  px: (store, ms) => endIn(store, ms, 'set'),
-  ex: (store, seconds) => endIn(store, seconds * 1_000, 'set'),
-  pxat: (_, ms) => ms,
-  exat: (_, seconds) => seconds * 1_000,
-};
+const ENDS = new Map<string, (store: Store, value: number) => number>([
+  ['px', (store, ms) => endIn(store, ms, 'set')],
+  ['ex', (store, seconds) => endIn(store, seconds * 1_000, 'set')],
+  ['pxat', (_, ms) => ms],
+  ['exat', (_, seconds) => seconds * 1_000],
+]);
 
 function durationOf(text: string | undefined): number {
   const ms = wholeOf(text);

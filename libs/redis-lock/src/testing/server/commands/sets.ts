@@ -7,11 +7,5 @@ export const SETS: Readonly<Record<string, Command>> = {
     for (const member of members) set.add(member);
     return set.size - before;
   }),
-  srem: writes(2, ANY, (store, [key = '', ...members]) => {
-    const set = store.find(key, 'set');
-    if (set === undefined) return 0;
-    const removed = members.filter((member) => set.delete(member)).length;
-    store.dropIfEmpty(key, set.size);
-    return removed;
-  }),
+  srem: writes(2, ANY, (store, [key = '', ...members]) => store.remove(key, 'set', members)),
 };

@@ -33,30 +33,22 @@ export const SORTED_SETS: Readonly<Record<string, Command>> = {
     );
   }),
   zadd: grows(3, ANY, add),
-  zrem: writes(2, ANY, (store, [key = '', ...members]) => remove(store, key, members)),
+  zrem: writes(2, ANY, (store, [key = '', ...members]) => store.remove(key, 'zset', members)),
   zpopmin: writes(1, 2, (store, [key = '', ...options]) => {
     if (options.length > 0) unknown('count of ZPOPMIN');
     const [first] = store.find(key, 'zset')?.sorted ?? [];
     if (first === undefined) return [];
-    remove(store, key, [first[0]]);
+    remove(store, key, [first]);
     return [first[0], scoreText(first[1])];
   }),
   zremrangebyscore: writes(3, 3, (store, [key = '', least, most]) => {
     const isWithin = between(least, most);
     const found = (store.find(key, 'zset')?.sorted ?? []).filter(isWithin);
-    return remove(
-      store,
-      key,
-      found.map(([member]) => member),
-    );
+    return remove(store, key, found);
   }),
   zremrangebyrank: writes(3, 3, (store, [key = '', from, to]) => {
     const found = rangeOf(from, to)(store.find(key, 'zset')?.sorted);
-    return remove(
-      store,
-      key,
-      found.map(([member]) => member),
-    );
+    return remove(store, key, found);
   }),
 };
 
@@ -78,12 +70,12 @@ export function between(least = '', most = ''): (entry: readonly [string, number
     (isAbove ? score > from : score >= from) && (isBelow ? score < to : score <= to);
 }
 
-function remove(store: Store, key: string, members: readonly string[]): number {
-  const set = store.find(key, 'zset');
-  if (set === undefined) return 0;
-  const removed = members.filter((member) => set.delete(member)).length;
-  store.dropIfEmpty(key, set.size);
-  return removed;
+function remove(store: Store, key: string, entries: SortedSet['sorted']): number {
+  return store.remove(
+    key,
+    'zset',
+    entries.map(([member]) => member),
+  );
 }
 
 const FLAGS = ['nx', 'xx', 'lt', 'gt', 'ch', 'incr'];
