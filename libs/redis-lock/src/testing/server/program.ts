@@ -136,10 +136,9 @@ function replyOf(value: Value): CommandReply {
   if (typeof status === 'string') return new Status(ofOneLine(status));
   for (const type of ['double', 'map', 'set', 'big_number', 'verbatim_string'])
     if (value.get(type) !== undefined) unknown(`answer of type ${type}`);
-  // Refuses a list with a gap.
-  const list = value.list.slice(0, value.length);
-  const end = list.indexOf(undefined);
-  return list.slice(0, end === -1 ? undefined : end).map(replyOf);
+  const { items } = value;
+  const end = items.indexOf(undefined);
+  return items.slice(0, end === -1 ? undefined : end).map(replyOf);
 }
 
 /** Redis cuts a fraction off, and takes what is no integer of 64 bits for the least one. */

@@ -47,9 +47,9 @@ const GLOBALS: Functions = {
   ipairs: (...values) => [step, args.table(values, 1, 'ipairs'), 0],
   unpack: (...values) => {
     if (values.length > 2) unknown('end of unpack');
-    const { list } = args.table(values, 1, 'unpack');
+    const { items } = args.table(values, 1, 'unpack');
     const start = args.number(values, 2, 'unpack', 1);
-    return start < 1 ? unknown('unpack from there on') : list.slice(start - 1);
+    return start < 1 ? unknown('unpack from there on') : items.slice(start - 1);
   },
   select: (...values) => {
     if (values[0] === '#') return values.length - 1;

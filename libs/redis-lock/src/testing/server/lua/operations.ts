@@ -42,7 +42,7 @@ export const SCRIPT = 'user_script';
 export const running = { line: 0 };
 
 export function fail(line: number, message: string): never {
-  // What `pcall` calls itself has no line.
+  // A function that `pcall` calls itself has no line.
   throw new LuaError(line === 0 ? message : `${SCRIPT}:${String(line)}: ${message}`, line);
 }
 
@@ -213,7 +213,7 @@ export function lengthOf(operand: Operand, line: number): Expression {
   return (frame) => {
     const value = operand.one(frame);
     if (typeof value === 'string') return value.length;
-    if (value instanceof Table) return value.length;
+    if (value instanceof Table) return value.items.length;
     return wrongType(line, 'get length of', value, operand);
   };
 }

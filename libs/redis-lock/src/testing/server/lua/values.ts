@@ -20,43 +20,37 @@ export class LuaError extends Error {
 
 /** A list from 1 on, and the rest by name. */
 export class Table {
+  readonly #list: Value[];
   #named: Map<Value, Value> | undefined;
   #hasGap = false;
 
-  constructor(
-    readonly list: Value[] = [],
-    named: Iterable<readonly [Value, Value]> = [],
-  ) {
+  constructor(list: Value[] = [], named: Iterable<readonly [Value, Value]> = []) {
     const { length } = list;
     while (list.length > 0 && list.at(-1) === undefined) list.pop();
     // Lua may count to any of the gaps.
     if (list.length < length && list.includes(undefined))
       unknown('list with a gap that ends in nil');
+    this.#list = list;
     for (const [key, value] of named) this.set(key, value);
   }
 
+  /** @throws {UnknownError} the script has left a gap: Lua may count to any of the gaps */
+  get items(): readonly Value[] {
+    return this.#hasGap ? unknown('length of a list with a gap') : this.#list;
+  }
+
   get(key: Value): Value {
-    return (typeof key === 'number' ? this.list[key - 1] : undefined) ?? this.#named?.get(key);
+    return typeof key === 'number' ? this.#list[key - 1] : this.#named?.get(key);
   }
 
   set(key: Value, value: Value): void {
-    const { list } = this;
+    const list = this.#list;
     if (typeof key !== 'number') (this.#named ??= new Map()).set(key, value);
-    else if (value !== undefined && key >= 1 && key <= list.length + 1) list[key - 1] = value;
-    else if (value === undefined && key === list.length && !list.includes(undefined)) list.pop();
-    else if (value !== undefined && Number.isInteger(key) && key > list.length)
-      this.#apart(key, value);
+    else if (value !== undefined && key >= 1) {
+      this.#hasGap ||= key > list.length + 1;
+      list[key - 1] = value;
+    } else if (value === undefined && key === list.length && !list.includes(undefined)) list.pop();
     else unknown('list with a gap');
-  }
-
-  /** Lua may count to any of the gaps. */
-  get length(): number {
-    return this.#hasGap ? unknown('length of a list with a gap') : this.list.length;
-  }
-
-  #apart(key: number, value: Value): void {
-    this.#hasGap = true;
-    (this.#named ??= new Map()).set(key, value);
   }
 }
 
@@ -95,7 +89,8 @@ export function textOf(value: Value): string | undefined {
 
 /** By `%.<digits>g` of C. */
 export function general(value: number, digits: number): string {
-  if (Number.isInteger(value) && value !== 0 && Math.abs(value) < 1e14) return String(value);
+  if (Number.isSafeInteger(value) && value !== 0 && Math.abs(value) < 10 ** digits)
+    return String(value);
   if (!Number.isFinite(value)) return Number.isNaN(value) ? '-nan' : value > 0 ? 'inf' : '-inf';
   const size = Math.abs(value);
   if (size === 0) return Object.is(value, -0) ? '-0' : '0';
