@@ -14,7 +14,7 @@ import type { Hold } from '../core/holding/hold.js';
 import type { Lease } from '../core/api/lease.js';
 import type { LockContext } from '../core/lock-context.js';
 import { DEFAULT_NAME } from '../core/api/settings.js';
-import { LockFamily } from '../family/lock-family.js';
+import type { LockFamily } from '../family/lock-family.js';
 import { openFamily, type OpenLocksOptions } from '../family/open-locks.js';
 import { QuorumConnection } from '../primitives/red-lock/quorum-connection.js';
 import {
@@ -98,10 +98,11 @@ export class LockTesting {
    */
   openLocks(options: OpenLocksOptions = {}): LockFamily {
     const family = openFamily(options, this.backend);
+    const end = family.close.bind(family);
     const close = () => {
-      const closed = LockFamily.prototype.close
-        .call(family)
-        .then(() => (this.backend.isOpen ? undefined : this.backend.onApplicationShutdown()));
+      const closed = end().then(() =>
+        this.backend.isOpen ? undefined : this.backend.onApplicationShutdown(),
+      );
       this.backend.runUntil(closed);
       return closed;
     };
