@@ -91,11 +91,6 @@ export class RedisFixture {
     this.server.resume();
   }
 
-  /** Resolves so much later, which costs no time on the server in process. */
-  async jump(ms: number): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, ms));
-  }
-
   /** The commands that clients other than `admin` called since the last `resetCommandStats()`. */
   async commandStats(): Promise<CommandCounts> {
     const counts: CommandCounts = {};
@@ -175,7 +170,7 @@ const IS_ALL_REAL = process.env.REDIS === 'real';
 export function useRedis({ flush = true } = {}): RedisFixture {
   if (IS_ALL_REAL) return useRealRedis({ flush });
   useVirtualTime();
-  return useFixture(new RedisFixture((at) => InProcessRedis.start(at)), flush);
+  return useFixture(new RedisFixture((at) => new InProcessRedis(at)), flush);
 }
 
 /** A real server, for what Node, the network and the server itself do. */

@@ -6,6 +6,7 @@ type Callback = (...args: unknown[]) => void;
 interface VirtualTimer {
   readonly dueAt: number;
   readonly callback: () => void;
+  isCancelled: boolean;
   ref(): VirtualTimer;
   unref(): VirtualTimer;
   hasRef(): boolean;
@@ -20,7 +21,6 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 class VirtualTime {
   /** In the order in which they are due; among equal times, in that in which they were armed. */
   readonly #timers: VirtualTimer[] = [];
-  readonly #cancelled = new Set<VirtualTimer>();
   readonly #startedAt = Date.now();
   #isFiring = false;
   now = 0;
@@ -36,14 +36,17 @@ class VirtualTime {
     });
     const itself = () => timer;
     const dueAt = this.now + delayMs;
-    const timer = { dueAt, callback: bound, ref: itself, unref: itself, hasRef: () => true };
+    const timer: VirtualTimer = {
+      ...{ dueAt, callback: bound, isCancelled: false },
+      ...{ ref: itself, unref: itself, hasRef: () => true },
+    };
     this.#timers.splice(this.#placeOf(dueAt), 0, timer);
     void this.#fireAll();
     return timer;
   }
 
   cancel(timer: VirtualTimer | undefined): void {
-    if (timer !== undefined) this.#cancelled.add(timer);
+    if (timer) timer.isCancelled = true;
   }
 
   async #fireAll(): Promise<void> {
@@ -51,7 +54,7 @@ class VirtualTime {
     this.#isFiring = true;
     await turn();
     for (let next = this.#timers.shift(); next && !this.isOver; next = this.#timers.shift()) {
-      if (this.#cancelled.delete(next)) continue;
+      if (next.isCancelled) continue;
       this.now = Math.max(this.now, next.dueAt);
       next.callback();
       await turn();

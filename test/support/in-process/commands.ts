@@ -72,7 +72,7 @@ export const COMMANDS_OF_SPECS: Readonly<Record<string, Command>> = {
     store.put(key, 'stream' as TypeName, {} as never);
     return id;
   }),
-  /** The value and its end byte by byte; no client can read it back. */
+  /** The value byte by byte; no client can read it back. */
   dump: reads(1, 1, (store, [key = '']) => dumpOf(store, key)),
 };
 

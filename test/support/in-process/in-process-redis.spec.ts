@@ -78,7 +78,7 @@ describe('a server of useRedis, in process or real', () => {
 });
 
 it('says what it does not know when it stops', async () => {
-  const server = InProcessRedis.start();
+  const server = new InProcessRedis();
   const client = new Redis(server.url);
   await expect(client.call('SORT', 'k')).rejects.toThrow('knows no command sort');
   client.disconnect();

@@ -18,7 +18,7 @@ class CountingServer extends RedisServer {
   readonly scripts = new Map<string, string>();
   /** As Redis counts them: a write of the same value is one, a removal of nothing is none. */
   changes = 0;
-  /** What a client has used, but this server does not know. */
+  /** A client has used this, and the server does not know it. */
   readonly unknown = new Set<string>();
   /** Those who listen to a pattern of channels. */
   readonly everywhere = new Set<(channel: string, message: string) => boolean>();
@@ -71,16 +71,12 @@ export class InProcessRedis implements Listener {
   /** Commands that came while it stood still. */
   #held: (() => void)[] | undefined;
 
-  private constructor(port?: number) {
+  constructor({ port }: { port?: number } = {}) {
     this.port = listen(this, port);
     // A spec that sets the clock of its process does not set that of the server.
     const startedAt = Date.now() - performance.now();
     const wall = () => startedAt + performance.now();
     this.server = new CountingServer({ ...systemClock, wall });
-  }
-
-  static start({ port }: { port?: number } = {}): InProcessRedis {
-    return new InProcessRedis(port);
   }
 
   get url(): string {

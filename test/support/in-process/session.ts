@@ -2,7 +2,6 @@ import type { CommandReply } from '../../../libs/redis-lock/src/testing/server/c
 import { OK, Status } from '../../../libs/redis-lock/src/testing/server/commands/command.js';
 import type { Subscriber } from '../../../libs/redis-lock/src/testing/server/redis-server.js';
 import { CommandError } from '../../../libs/redis-lock/src/testing/server/store.js';
-
 import { unknown, UnknownError } from '../../../libs/redis-lock/src/testing/server/unknown.js';
 import { patternOf } from './commands.js';
 import { FrameSplitter } from '../resp.js';
@@ -10,8 +9,7 @@ import { afterLatency } from '../virtual-time.js';
 import type { InProcessRedis } from './in-process-redis.js';
 import type { InProcessSocket, Receiver } from './network.js';
 
-type Answer = CommandReply | CommandError | readonly Answer[];
-type Run = (args: readonly string[]) => Answer;
+type Run = (args: readonly string[]) => CommandReply;
 
 let lastId = 0;
 
@@ -70,7 +68,7 @@ export class Session implements Receiver, Subscriber {
     return encoded(this.#run(name, args));
   }
 
-  #run(name: string, args: readonly string[]): Answer {
+  #run(name: string, args: readonly string[]): CommandReply {
     const { server } = this.redis;
     const own =
       name === 'pubsub' && args[0]?.toLowerCase() === 'channels'
@@ -171,14 +169,14 @@ export class Session implements Receiver, Subscriber {
     },
   };
 
-  #evaluate(lua: string, [count = '', ...rest]: readonly string[]): Answer {
+  #evaluate(lua: string, [count = '', ...rest]: readonly string[]): CommandReply {
     const { server } = this.redis;
     const sha1 = server.load(lua);
     const keys = rest.slice(0, Number(count));
     return server.evaluate({ lua, sha1 }, keys, rest.slice(Number(count)));
   }
 
-  #script(subcommand: string, texts: readonly string[]): Answer {
+  #script(subcommand: string, texts: readonly string[]): CommandReply {
     const { server } = this.redis;
     if (subcommand === 'load') return texts.map((lua) => server.load(lua))[0] ?? null;
     if (subcommand === 'exists') return texts.map((sha1) => Number(server.scripts.has(sha1)));
@@ -187,7 +185,7 @@ export class Session implements Receiver, Subscriber {
     return OK;
   }
 
-  #client([subcommand = '', text = '']: readonly string[]): Answer {
+  #client([subcommand = '', text = '']: readonly string[]): CommandReply {
     switch (subcommand.toLowerCase()) {
       case 'setname':
         this.#name = text;
@@ -213,7 +211,7 @@ export class Session implements Receiver, Subscriber {
     return `id=${String(this.#id)} addr=127.0.0.1:${String(this.#id)} name=${this.#name} sub=${String(this.#ends.size)}`;
   }
 
-  #info(section: string): Answer {
+  #info(section: string): CommandReply {
     const { server } = this.redis;
     if (section === '') return `redis_version:7.4.0\r\n${server.info('server')}loading:0\r\n`;
     if (section === 'persistence')
@@ -238,7 +236,7 @@ function wordsOf(frame: Buffer): string[] {
   return words;
 }
 
-function encoded(answer: Answer, list = '*'): string {
+function encoded(answer: CommandReply, list = '*'): string {
   if (answer === null) return '$-1\r\n';
   if (typeof answer === 'number') return `:${String(answer)}\r\n`;
   if (typeof answer === 'string') return `$${String(answer.length)}\r\n${answer}\r\n`;
