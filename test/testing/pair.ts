@@ -76,7 +76,7 @@ const observed = (lua: string) =>
 
 type Key = readonly [key: string, type: string, leftMs: number, value: readonly string[]];
 
-/** What one server answers, holds afterwards, and has sent. */
+/** The answer of one server, its keys afterwards, and the messages that it has sent. */
 export interface Seen {
   readonly answer: unknown;
   readonly keys: readonly Key[];

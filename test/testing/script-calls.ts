@@ -34,7 +34,7 @@ const FAMILY_OF: readonly (readonly [RegExp, Family])[] = [
   [/^(fencing-guard|throttler)/, 'guard'],
 ];
 
-/** What the monitor calls the keys of others. */
+/** The monitor has names of its own for the keys of other locks. */
 const ALIASES: Readonly<Record<string, readonly [Family, string]>> = {
   ...{ fairQueue: ['fair', 'queue'], fairTimeouts: ['fair', 'timeouts'] },
   ...{ fairWaiting: ['fair', 'waiting'], writeQueue: ['读写', 'queue'] },

@@ -6,7 +6,7 @@ export type Functions = Readonly<Record<string, LuaFunction>>;
 
 function wrong(values: readonly Value[], place: number, name: string, wanted: string): never {
   const got = values.length < place ? 'no value' : typeName(values[place - 1]);
-  // What `pcall` calls itself has no name.
+  // A function that `pcall` calls itself has no name.
   const called = running.line === 0 ? '?' : name;
   const problem = `${wanted} expected, got ${got}`;
   return fail(running.line, `bad argument #${String(place)} to '${called}' (${problem})`);

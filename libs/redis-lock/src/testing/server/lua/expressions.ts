@@ -161,7 +161,7 @@ export abstract class ExpressionReader {
   #member(library: string, members: Readonly<Record<string, Value>>): Operand {
     const name = this.cursor.name();
     if (!Object.hasOwn(members, name)) this.cursor.refuse(`unknown function ${library}.${name}`);
-    // What it calls must be read here.
+    // The function that it calls must be read here.
     if (library === 'redis' && name.endsWith('call') && !this.cursor.is('('))
       this.cursor.refuse(`${name} as a value`);
     return { ...known(members[name]), says: `field '${name}'` };
