@@ -270,7 +270,10 @@ function sorted(look: readonly Key[]): Key[] {
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** The words of an error, without the place in the script. */
+/** The words of an error, without the place in the script. Every version words one refusal anew. */
 function plain(message: string): string {
-  return wordsOf(message.replace(/ script: \w*, on @user_script:\d+\.$/, ''));
+  return wordsOf(message.replace(/ script: \w*, on @user_script:\d+\.$/, '')).replace(
+    /^.*(?= arguments must be strings or integers$)/,
+    'Such',
+  );
 }
