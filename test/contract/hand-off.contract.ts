@@ -74,7 +74,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         expect(sent.publish).toBeLessThanOrEqual(10);
       });
 
-      it('with the lease of whoever gets it, and without a moment in which it is free', async () => {
+      it('with the lease of the waiter that gets it, and without a moment in which it is free', async () => {
         const { locks } = await opened();
         const first = await locks.acquire('a', { leaseTimeMs: 50_000 });
         const short = locks.acquire('a', { leaseTimeMs: 5_000 });
@@ -108,7 +108,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         expect(taken).toEqual([...new Set(taken)].sort((a, b) => a - b));
       });
 
-      it('past whoever gives up, runs out of time or wants replicas that are not there', async () => {
+      it('past waiters that give up, run out of time or want replicas that are not there', async () => {
         const { locks } = await opened();
         const held = await locks.acquire('a');
         const aborted = new AbortController();
@@ -126,7 +126,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         await (await last).release();
       });
 
-      it('to nobody twice, when callers leave at the very moment at which it comes', async () => {
+      it('to no caller twice, when callers leave at the very moment at which it comes', async () => {
         const { locks, eventsOf } = await opened();
         const random = seededRandom('hand-off/leaving');
         const section = new Section();
@@ -357,7 +357,7 @@ export function describeHandOff(name: string, suite: HandedSuite): void {
         await lease.release();
       });
 
-      it('leaves no trace of whoever has waited', async () => {
+      it('leaves no trace of a process that has waited', async () => {
         const [holder, waiter] = [await opened(), await opened()];
         const held = await holder.locks.acquire('a');
         const waiting = watch(waiter.locks.acquire('a', { waitTimeMs: 300 }));

@@ -29,7 +29,7 @@ export interface HandedLocks {
   /** Redis runs at most so many commands when a process passes the lock on to its own waiter. */
   readonly commandsOfAPass: number;
   readonly enter: { readonly name: string };
-  readonly takeTurns: { readonly lua: string };
+  readonly passInOrder: { readonly lua: string };
   /** Sends a claim as the process of this context would. */
   claim(
     context: LockContext,
@@ -79,7 +79,7 @@ export const HANDED_LOCK: HandedLocks = {
   freed: ['0'],
   commandsOfAPass: 6,
   enter: ACQUIRE,
-  takeTurns: PASS_IN_ORDER,
+  passInOrder: PASS_IN_ORDER,
   claim: claimBy((context) => new ReentrantLockProtocol(context)),
   java: javaOf(heldLock, channelOf, '0'),
 };
@@ -92,7 +92,7 @@ export const HANDED_WRITE_LOCK: HandedLocks = {
   freed: ['1', '0'],
   commandsOfAPass: 8,
   enter: WRITE_ACQUIRE,
-  takeTurns: WRITE_PASS_IN_ORDER,
+  passInOrder: WRITE_PASS_IN_ORDER,
   claim: claimBy((context) => new WriteLockProtocol(context, () => false)),
   java: javaOf(heldToWrite, writeChannelOf, '1'),
 };

@@ -90,7 +90,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       return ms;
     };
 
-    describe('since whoever has waited longest is dead', () => {
+    describe('since the process that has waited longest is dead', () => {
       it('and hears nothing: the next gets it in the same step', async () => {
         const { waiting } = await releasedToDead({ isHeard: false });
         expect(await msUntil(waiting)).toBeLessThan(PROMPT_MS);
@@ -108,7 +108,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         expect(await msUntil(waiting)).toBeLessThan(5 * (CLAIM_MS + 100));
       });
 
-      it('and wakes up too late: its confirmation is refused, and takes nothing from anybody', async () => {
+      it('and wakes up too late: its confirmation is refused, and takes nothing from any owner', async () => {
         const { waiter, waiting } = await releasedToDead({ pollIntervalMs: 100 });
         const lease = await waiting;
         const late = {
@@ -123,7 +123,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         await lease.release();
       });
 
-      it('and so are a hundred before it: nobody waits for each of them', async () => {
+      it('and so are a hundred before it: no process waits for each of them', async () => {
         const [holder, waiter] = [open(NO_POLL), open({ pollIntervalMs: 200 })];
         const held = await holder.locks.acquire('a');
         const now = await serverTimeUs();
@@ -166,7 +166,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         expect(await msUntil(waiting)).toBeLessThan(5 * 500);
       });
 
-      it('it is given back when its caller has left meanwhile', async () => {
+      it('it is released when its caller has left meanwhile', async () => {
         const [holder, next] = [open(NO_POLL), open(NO_POLL)];
         const waiter = open({ connection: proxy.current.url, ...NO_POLL });
         const held = await holder.locks.acquire('a');
@@ -234,11 +234,11 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
         return async () => redis.admin.publish(channel, (await heard)[1]);
       };
 
-      it('that repeats it: nobody gives it back', async () => {
+      it('that repeats it: no client releases it', async () => {
         await expectToGoRound(await granted(repeater));
       });
 
-      it('that repeats it while its owner is being released: nobody gives it back', async () => {
+      it('that repeats it while its owner is being released: no client releases it', async () => {
         const [holder, waiter] = [open(NO_POLL), open(NO_POLL)];
         const held = await holder.locks.acquire('a');
         const callers = [0, 1].map(() => waiter.locks.acquire('a', FOR_EVER));
@@ -355,7 +355,7 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       const elsewhere = theirs.locks.acquire('a', FOR_EVER);
       await inQueue(theirs);
       await isTold(ours);
-      await redis.admin.script('LOAD', handed.takeTurns.lua);
+      await redis.admin.script('LOAD', handed.passInOrder.lua);
       // The answer that says so is lost; the next caller stands in the queue.
       const isCommand = ({ subscriber }: ProxiedConnection) => !subscriber;
       const lost = proxy.current.loseReply({ containing: 'evalsha', times: 1, where: isCommand });

@@ -38,7 +38,7 @@ const WRONG_COUNT = `local redis = {
 export function describeOutsiders(name: string, kind: QueueKindUnderTest): void {
   describe(`outsiders, to whom the scripts of the queue leave ${name} for as many sections`, () => {
     const freed = kind.freed.map((message) => `all: ${message}`);
-    const { look, claim, enter, leave, takeTurns, stand, hold, redis, ear, view } =
+    const { look, claim, enter, leave, passInOrder, stand, hold, redis, ear, view } =
       useQueueScripts(kind);
 
     const others: Redis[] = [];
@@ -62,20 +62,20 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
     };
 
     const ours = { owner: ownerOf('A1') };
-    const turn = { ...passArgs, successor: ownerOf('A2'), claim: claimOf('A2') };
+    const passing = { ...passArgs, successor: ownerOf('A2'), claim: claimOf('A2') };
     const RELEASES: [string, QueueKindUnderTest['leave'], Values][] = [
       ['leave', kind.leave, ours],
-      ['withdraw', kind.withdraw, ours],
-      ['take-turns', kind.takeTurns, { ...ours, ...turn }],
+      ['cancel', kind.cancel, ours],
+      ['pass-in-order', kind.passInOrder, { ...ours, ...passing }],
     ];
 
     describe.each(RELEASES)('%s', (name, script, args) => {
-      const isTurn = name === 'take-turns';
+      const isInOrder = name === 'pass-in-order';
       const release = (due = DUE, by = script) => view.run(by, { ...args, due });
       const opened = (...owners: string[]) => ({
-        ...{ ...FREE, ...standing(...owners, ...(isTurn ? ['A2'] : [])), isOpened: true },
+        ...{ ...FREE, ...standing(...owners, ...(isInOrder ? ['A2'] : [])), isOpened: true },
       });
-      const handedOver = { ...handedTo('B1'), ...(isTurn && standing('A2')) };
+      const handedOver = { ...handedTo('B1'), ...(isInOrder && standing('A2')) };
 
       it('leaves it for so many sections, and for a second at most', async () => {
         await begin();
@@ -90,7 +90,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
         expect(await ear.heard()).toEqual(freed);
       });
 
-      it('leaves it also if nobody is in the queue', async () => {
+      it('leaves it also if no process is in the queue', async () => {
         await ear.listenToAll();
         await hold('A1', 1);
         expect(await release()).toBe('opened');
@@ -107,11 +107,11 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
         expect(await ear.heard()).toEqual(['B: 1 b1']);
       });
 
-      it('does not if only ours listen, and nobody is in the queue', async () => {
+      it('does not if only ours listen, and no process is in the queue', async () => {
         await listenAsNodes(2);
         await hold('A1', 1);
-        expect(await release()).toBe(isTurn ? 'passed' : 'done');
-        expect(await look()).toEqual(isTurn ? heldBy('A2') : FREE);
+        expect(await release()).toBe(isInOrder ? 'passed' : 'done');
+        expect(await look()).toEqual(isInOrder ? heldBy('A2') : FREE);
       });
 
       it('never does with 0', async () => {
@@ -211,7 +211,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
         expect(await look()).toEqual({ ...FREE, ...standing('B1', 'C1'), isOpened: true });
       });
 
-      it.each(CLAIMS)('see that somebody uses it', async (script) => {
+      it.each(CLAIMS)('see that an outsider uses it', async (script) => {
         const untilMs = await view.setWindow(900, DUE, 3);
         await hold('X1', 1);
         const answer = { ...busy, window: { untilMs, sections: DUE } };
@@ -243,7 +243,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
         [5, 640],
         [6, LONGEST_OPEN_MS],
         [50, LONGEST_OPEN_MS],
-      ])('have it for longer after %d windows that nobody used: %d ms', async (unused, ms) => {
+      ])('have it for longer after %d windows that no outsider used: %d ms', async (unused, ms) => {
         for (const script of CLAIMS) {
           const untilMs = await view.setWindow(900, DUE, unused);
           const sentAt = await view.now();
@@ -296,7 +296,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
       await ear.listenToAll();
       await hold('A1', 1);
       await view.setWindow(900, 0);
-      expect(await takeTurns('A1', 'A2', { leaseMs, due: DUE })).toBe('passed');
+      expect(await passInOrder('A1', 'A2', { leaseMs, due: DUE })).toBe('passed');
       expect(await ear.heard()).toEqual(told);
     });
   });

@@ -11,7 +11,7 @@ import {
   heldBy,
   leaveArgs,
   passArgs,
-  turnArgs,
+  passInOrderArgs,
   useQueueScripts,
 } from '../support/queue-scripts.js';
 import { ownerOf, type Values } from '../support/queue-view.js';
@@ -21,12 +21,12 @@ import type { QueueKindUnderTest } from '../support/queue-kinds.js';
 export function describeQueueFaults(name: string, kind: QueueKindUnderTest): void {
   const SCRIPTS = [
     ...[kind.claim, kind.claimFenced, kind.leave],
-    ...[kind.passOn, kind.takeTurns, kind.withdraw],
+    ...[kind.pass, kind.passInOrder, kind.cancel],
   ];
   describe(`the scripts of ${name} that is handed on, when something is wrong`, () => {
     const freed = kind.freed.map((message) => `all: ${message}`);
     const scripts = useQueueScripts(kind, useRealRedis());
-    const { claim, claimFenced, enter, leave, leaveSome, passOn, takeTurns, withdraw } = scripts;
+    const { claim, claimFenced, enter, leave, leaveSome, pass, passInOrder, cancel } = scripts;
     const { look, stand, hold, redis, ear, view } = scripts;
 
     describe('arguments', () => {
@@ -95,7 +95,7 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
       it.each([
         [kind.claim, [2, '1', 'x', [], ['x'], null, undefined, {}]],
         [kind.claimFenced, [1, 2, 'x', '', '0', '9007199254740993', [], null]],
-        ...[kind.leave, kind.passOn, kind.takeTurns, kind.withdraw].map((script) => [
+        ...[kind.leave, kind.pass, kind.passInOrder, kind.cancel].map((script) => [
           script,
           [0, 2, 'other', '', null],
         ]),
@@ -139,15 +139,15 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
 
         it('leaves a hand-over within the process alone', async () => {
           await enter('A1');
-          expect(await takeTurns('A1', 'A2')).toBe(isReadable ? 'done' : 'passed');
+          expect(await passInOrder('A1', 'A2')).toBe(isReadable ? 'done' : 'passed');
           expect((await look()).lock).toEqual(isReadable ? { B1: '1' } : { A2: '1' });
         });
 
         it('leaves those alone who give up', async () => {
           await enter('A1');
-          expect(await withdraw('A1')).toBe('done');
+          expect(await cancel('A1')).toBe('done');
           expect((await look()).lock).toEqual(isReadable ? { B1: '1' } : {});
-          expect(await withdraw('C1')).toBe('absent');
+          expect(await cancel('C1')).toBe('absent');
         });
 
         it('lets those in who ask, and refuses them while it is held', async () => {
@@ -163,7 +163,7 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
       const fill = () => redis.admin.config('SET', 'maxmemory', 1);
       afterEach(() => redis.admin.config('SET', 'maxmemory', 0));
 
-      it('refuses to take a lock, and remembers nobody', async () => {
+      it('refuses to take a lock, and remembers no process', async () => {
         await fill();
         await expect(claim('A1')).rejects.toThrow('OOM');
         await expect(claimFenced('A1')).rejects.toThrow('OOM');
@@ -184,15 +184,15 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
         await fill();
         expect(await leave('A1', { due: 1 })).toBe('done');
         expect((await look()).lock).toEqual({ B1: '1' });
-        expect(await takeTurns('B1', 'B2')).toBe('done');
-        expect(await withdraw('C1')).toBe('done');
+        expect(await passInOrder('B1', 'B2')).toBe('done');
+        expect(await cancel('C1')).toBe('done');
         expect((await look()).lock).toEqual({ E1: '1' });
-        expect(await passOn('E1', 'E2', { starts: 0 })).toBe('passed');
+        expect(await pass('E1', 'E2', { starts: 0 })).toBe('passed');
         expect(await look()).toMatchObject({ lock: { E2: '0' }, queue: ['B'], leaseS: 30 });
         await ear.listenToAll();
         await redis.admin.del(view.keys.opened ?? '');
         const opening = { due: 1 };
-        expect(await takeTurns('E2', 'E3', opening)).toBe('opened');
+        expect(await passInOrder('E2', 'E3', opening)).toBe('opened');
         expect(await look()).toMatchObject({ lock: {}, isOpened: true });
       });
 
@@ -220,16 +220,16 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
         ['claim-fenced', kind.claimFenced, 'A1', claimArgs('A1')],
         ['leave', kind.leave, 'A1', leaveArgs],
         ['leave, opening', kind.leave, 'A1', { ...leaveArgs, ...OPEN }],
-        ['pass-on', kind.passOn, 'A1', passArgs],
-        ['take-turns', kind.takeTurns, 'A1', { ...turnArgs, claim: claimOf('A2') }],
+        ['pass', kind.pass, 'A1', passArgs],
+        ['pass-in-order', kind.passInOrder, 'A1', { ...passInOrderArgs, claim: claimOf('A2') }],
         [
-          'take-turns, opening',
-          kind.takeTurns,
+          'pass-in-order, opening',
+          kind.passInOrder,
           'A1',
-          { ...turnArgs, ...OPEN, claim: claimOf('A2') },
+          { ...passInOrderArgs, ...OPEN, claim: claimOf('A2') },
         ],
-        ['withdraw', kind.withdraw, 'A1', leaveArgs],
-        ['withdraw, opening', kind.withdraw, 'A1', { ...leaveArgs, ...OPEN }],
+        ['cancel', kind.cancel, 'A1', leaveArgs],
+        ['cancel, opening', kind.cancel, 'A1', { ...leaveArgs, ...OPEN }],
       ];
       let poor: Redis;
       beforeAll(async () => {
@@ -273,12 +273,12 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
           ? [
               ['of a free lock', async () => undefined],
               ['of what was handed over', () => hold('A1', 0)],
-              ["of somebody else's lock", () => hold('X1', 1)],
+              ["of another owner's lock", () => hold('X1', 1)],
             ]
           : [['of our lock', () => hold('A1', 1)]];
         const queues = [
           ...states,
-          ...(/^claim|^withdraw/.test(name) ? [ourselves] : []),
+          ...(/^claim|^cancel/.test(name) ? [ourselves] : []),
           ...(name.endsWith('opening') ? [isTime] : []),
         ];
         const cases = befores.flatMap(([what, write]) =>

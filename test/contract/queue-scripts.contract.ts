@@ -24,7 +24,7 @@ const MOST_SWEPT = 32;
 export function describeQueueScripts(name: string, kind: QueueKindUnderTest): void {
   describe(`the scripts of ${name} that is handed on`, () => {
     const scripts = useQueueScripts(kind);
-    const { claim, claimFenced, enter, leave, leaveSome, passOn, takeTurns, withdraw } = scripts;
+    const { claim, claimFenced, enter, leave, leaveSome, pass, passInOrder, cancel } = scripts;
     const { look, stand, standDead, hold, redis, ear, view } = scripts;
     const freed = kind.freed.map((message) => `all: ${message}`);
 
@@ -34,8 +34,8 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
       'our lock': [() => hold('A1', 1), { A1: '1' }],
       'our lock, entered three times': [() => hold('A1', 3), { A1: '3' }],
       'our lock, handed over and not entered': [() => hold('A1', 0), { A1: '0' }],
-      "somebody else's lock": [() => hold('X1', 1), { X1: '1' }],
-      "somebody else's lock, handed over": [() => hold('X1', 0), { X1: '0' }],
+      "another owner's lock": [() => hold('X1', 1), { X1: '1' }],
+      "another owner's lock, handed over": [() => hold('X1', 0), { X1: '0' }],
       "a lock of our process's": [() => hold('A7', 1), { A7: '1' }],
       'another kind of lock': [
         async () => {
@@ -50,7 +50,7 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
 
     /** Each state of the queue before a script runs, and the view of it. */
     const QUEUES: Record<string, readonly [write: () => Promise<unknown>, queue: Queued]> = {
-      'nobody in the queue': [async () => undefined, standing()],
+      'no process in the queue': [async () => undefined, standing()],
       'others in the queue': [
         async () => {
           await stand('B1');
@@ -66,7 +66,7 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
         standing('A1', 'B1'),
       ],
       'another caller of our process in the queue': [() => stand('A9'), standing('A9')],
-      'somebody dead in the queue': [
+      'a dead process in the queue': [
         () => stand('D1', { aliveMs: -1_000 }),
         { queue: ['D'], claims: { D: seen('D1', -1) } },
       ],
@@ -113,9 +113,9 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
         );
 
         it.each([
-          ...['a free lock', "somebody else's lock", "somebody else's lock, handed over"],
+          ...['a free lock', "another owner's lock", "another owner's lock, handed over"],
           ...["a lock of our process's", 'another kind of lock'],
-        ] as LockState[])('no release changes %s, or tells anybody', async (state) => {
+        ] as LockState[])('no release changes %s, or notifies a waiter', async (state) => {
           const [write, lock] = LOCKS[state] ?? [];
           await write?.();
           await writeQueue();
@@ -125,32 +125,32 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
           expect(before.lock).toEqual(lock);
           expect(await repeatedly(() => leave('A1'))).toBe('absent');
           expect(await repeatedly(() => leaveSome('A1', 1))).toBe('absent');
-          expect(await repeatedly(() => passOn('A1', 'A2'))).toBe('absent');
-          expect(await repeatedly(() => takeTurns('A1', 'A2'))).toBe('absent');
+          expect(await repeatedly(() => pass('A1', 'A2'))).toBe('absent');
+          expect(await repeatedly(() => passInOrder('A1', 'A2'))).toBe('absent');
           expect(await view.written()).toEqual(written);
-          expect(await repeatedly(() => withdraw('A1'))).toBe('absent');
+          expect(await repeatedly(() => cancel('A1'))).toBe('absent');
           const isOurs = before.claims.A === seen('A1');
           if (isOurs) expect(await look()).toEqual({ ...before, ...withoutUs(before) });
           else expect(await view.written()).toEqual(written);
           expect(await ear.heard()).toEqual([]);
         });
 
-        it('releases refuse a string, and withdraw leaves it alone', async () => {
+        it('releases refuse a string, and cancel leaves it alone', async () => {
           await LOCKS['a string']?.[0]();
           await writeQueue();
           const before = await view.written();
-          for (const call of [leave('A1'), passOn('A1', 'A2'), takeTurns('A1', 'A2')]) {
+          for (const call of [leave('A1'), pass('A1', 'A2'), passInOrder('A1', 'A2')]) {
             await expect(call).rejects.toThrow('WRONGTYPE');
           }
           expect(await view.written()).toEqual(before);
-          expect(await repeatedly(() => withdraw('A1'))).toBe('absent');
+          expect(await repeatedly(() => cancel('A1'))).toBe('absent');
           expect(await redis.admin.get('k')).toBe('x');
         });
       });
 
       it('a successor enters what it got', async () => {
         await enter('A1');
-        await passOn('A1', 'A2', { starts: 0, leaseMs: CLAIM_MS });
+        await pass('A1', 'A2', { starts: 0, leaseMs: CLAIM_MS });
         expect(await repeatedly(() => enter('A2'))).toEqual(granted);
         expect(await look()).toEqual(heldBy('A2'));
       });
@@ -194,10 +194,10 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
         expect(await look()).toEqual(FREE);
       });
 
-      it.each(['leave', 'withdraw'])(
-        '%s takes out of the queue who has had it before, and nobody who waits',
+      it.each(['leave', 'cancel'])(
+        '%s takes those out of the queue that have held it before, and no waiter',
         async (name) => {
-          const release = name === 'leave' ? leave : withdraw;
+          const release = name === 'leave' ? leave : cancel;
           await ear.listen('AB');
           for (const [stale, next] of [
             ['A1', 'B1'],
@@ -216,17 +216,17 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
         },
       );
 
-      it('take-turns gives it to its successor once, if nobody else waits', async () => {
+      it('pass-in-order gives it to its successor once, if no other process waits', async () => {
         await ear.listenToAll();
         await enter('A1');
         await stand('A8');
-        const turn = () => takeTurns('A1', 'A2', { starts: 0 });
-        expect(await repeatedly(turn, 'had')).toBe('passed');
+        const passing = () => passInOrder('A1', 'A2', { starts: 0 });
+        expect(await repeatedly(passing, 'had')).toBe('passed');
         expect(await look()).toEqual(heldBy('A2', 0));
         expect(await ear.heard()).toEqual([]);
       });
 
-      it('withdraw passes on once what it was granted', async () => {
+      it('cancel hands over once what it was granted', async () => {
         await ear.listen('BC');
         await ear.listenToAll();
         await enter('A1');
@@ -234,7 +234,7 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
         await claim('C1');
         await leave('A1');
         const answers = [];
-        for (let time = 0; time < times; time += 1) answers.push(await withdraw('B1'));
+        for (let time = 0; time < times; time += 1) answers.push(await cancel('B1'));
         expect(answers).toEqual(['done', 'absent', 'absent'].slice(0, times));
         expect(await look()).toEqual(handedTo('C1'));
         expect(await ear.heard()).toEqual(['B: 1 b1', 'C: 1 c1']);
@@ -244,18 +244,18 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
     describe('who is next', () => {
       const RELEASES: [string, (owner: string) => Promise<string>][] = [
         ['leave', (owner) => leave(owner)],
-        ['withdraw', (owner) => withdraw(owner)],
-        ['take-turns', (owner) => takeTurns(owner, 'A2')],
+        ['cancel', (owner) => cancel(owner)],
+        ['pass-in-order', (owner) => passInOrder(owner, 'A2')],
       ];
       /** No waiter is next: the lock is free, or the successor's. */
-      const NOBODY = undefined;
+      const NO_WAITER = undefined;
       const cases: [
         string,
         () => Promise<void>,
         next: [string, number] | undefined,
         heard: string[],
       ][] = [
-        ['nobody waits', async () => undefined, NOBODY, []],
+        ['no process waits', async () => undefined, NO_WAITER, []],
         ['one that starts waits', () => stand('B1'), ['B1', 1], ['B: 1 b1']],
         [
           'one that enters by itself waits',
@@ -272,28 +272,28 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
         [
           'one that polls is not heard of any more',
           () => stand('B1', { mode: 'poll', aliveMs: -1 }),
-          NOBODY,
+          NO_WAITER,
           [],
         ],
-        ['one that nobody can tell waits', () => stand('F1'), NOBODY, []],
+        ['one that no message reaches waits', () => stand('F1'), NO_WAITER, []],
         [
-          'one that nobody can tell enters by itself',
+          'one that no message reaches enters by itself',
           () => stand('F1', { mode: 'enter' }),
-          NOBODY,
+          NO_WAITER,
           [],
         ],
-        ['one is not heard of any more', () => stand('B1', { aliveMs: -1 }), NOBODY, []],
-        ['a claim cannot be read', () => stand('B1', { record: '1 x b1 5000 s' }), NOBODY, []],
+        ['one is not heard of any more', () => stand('B1', { aliveMs: -1 }), NO_WAITER, []],
+        ['a claim cannot be read', () => stand('B1', { record: '1 x b1 5000 s' }), NO_WAITER, []],
         [
           'a claim is worth nothing',
           () => stand('B1', { record: '1 9999999999999 b1 0 s' }),
-          NOBODY,
+          NO_WAITER,
           [],
         ],
         [
           'a claim is worth more than a key can live',
           () => stand('B1', { record: `1 9999999999999 b1 ${'9'.repeat(19)} s` }),
-          NOBODY,
+          NO_WAITER,
           [],
         ],
         [
@@ -302,7 +302,7 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
             await stand('B1');
             await redis.admin.del(view.keys.claims ?? '');
           },
-          NOBODY,
+          NO_WAITER,
           [],
         ],
         [
@@ -328,20 +328,23 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
       ];
 
       describe.each(RELEASES)('%s', (name, release) => {
-        const isTurn = name === 'take-turns';
+        const isInOrder = name === 'pass-in-order';
 
         it.each(cases)('%s', async (_, write, next, heard) => {
           await ear.listen('ABC');
           await enter('A1');
           await write();
           await ear.listenToAll();
-          if (next === NOBODY) {
-            expect(await release('A1')).toBe(isTurn ? 'passed' : 'done');
-            expect(await look()).toEqual(isTurn ? heldBy('A2') : FREE);
-            expect(await ear.heard()).toEqual(isTurn ? [] : freed);
+          if (next === NO_WAITER) {
+            expect(await release('A1')).toBe(isInOrder ? 'passed' : 'done');
+            expect(await look()).toEqual(isInOrder ? heldBy('A2') : FREE);
+            expect(await ear.heard()).toEqual(isInOrder ? [] : freed);
           } else {
             expect(await release('A1')).toBe('done');
-            expect(await look()).toEqual({ ...handedTo(...next), ...(isTurn && standing('A2')) });
+            expect(await look()).toEqual({
+              ...handedTo(...next),
+              ...(isInOrder && standing('A2')),
+            });
             expect(await ear.heard()).toEqual(heard);
           }
         });
@@ -355,7 +358,7 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
           await release('A1');
           const after = await look();
           expect(after.lock).toEqual({ B1: '1' });
-          expect(after.queue).toEqual(isTurn ? ['C', 'E', 'A'] : ['C', 'E']);
+          expect(after.queue).toEqual(isInOrder ? ['C', 'E', 'A'] : ['C', 'E']);
           expect(after.claims).toMatchObject({ C: seen('C1', -2), E: seen('E1') });
         });
 
@@ -365,21 +368,21 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
           await enter('A1');
           await standDead(MOST_SWEPT);
           await stand('B1');
-          expect(await release('A1')).toBe(isTurn ? 'passed' : 'done');
-          expect(await look()).toEqual({ ...(isTurn ? heldBy('A2') : FREE), ...standing('B1') });
-          expect(await ear.heard()).toEqual(isTurn ? [] : freed);
-          if (!isTurn) await enter('A2');
+          expect(await release('A1')).toBe(isInOrder ? 'passed' : 'done');
+          expect(await look()).toEqual({ ...(isInOrder ? heldBy('A2') : FREE), ...standing('B1') });
+          expect(await ear.heard()).toEqual(isInOrder ? [] : freed);
+          if (!isInOrder) await enter('A2');
           expect(await leave('A2')).toBe('done');
           expect(await look()).toEqual(handedTo('B1'));
         });
       });
 
-      it('is another caller of the process of which one withdraws', async () => {
+      it('is another caller of the process of which one cancels', async () => {
         await ear.listen('AB');
         await enter('A1');
         await stand('A2');
         await stand('B1');
-        expect(await withdraw('A1')).toBe('done');
+        expect(await cancel('A1')).toBe('done');
         expect(await look()).toEqual({ ...handedTo('A2'), ...standing('B1') });
         expect(await ear.heard()).toEqual(['A: 2 a2']);
       });
@@ -410,7 +413,7 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
       it.each([0, 1, 3])('frees what it has, whatever its count (%d)', async (count) => {
         await ear.listenToAll();
         await hold('A1', count);
-        expect(await withdraw('A1')).toBe('done');
+        expect(await cancel('A1')).toBe('done');
         expect(await look()).toEqual(FREE);
         expect(await ear.heard()).toEqual(freed);
       });

@@ -32,9 +32,9 @@ export interface QueueKindUnderTest {
   readonly claimFenced: Enters;
   readonly enter: Enters;
   readonly leave: Leaves;
-  readonly passOn: Leaves;
-  readonly takeTurns: Leaves;
-  readonly withdraw: Leaves;
+  readonly pass: Leaves;
+  readonly passInOrder: Leaves;
+  readonly cancel: Leaves;
   readonly channel: string;
   /** The messages that announce a free lock. */
   readonly freed: readonly string[];
@@ -64,9 +64,9 @@ const LOCK: QueueKindUnderTest = {
   claimFenced: ACQUIRE_OR_QUEUE.fenced,
   enter: ACQUIRE,
   leave: RELEASE,
-  passOn: PASS,
-  takeTurns: PASS_IN_ORDER,
-  withdraw: CANCEL,
+  pass: PASS,
+  passInOrder: PASS_IN_ORDER,
+  cancel: CANCEL,
   channel: 'redisson_lock__channel:{k}',
   freed: ['0'],
   keys: {},
@@ -87,9 +87,9 @@ const WRITE_LOCK: QueueKindUnderTest = {
   claimFenced: WRITE_ACQUIRE_OR_QUEUE.fenced,
   enter: WRITE_ACQUIRE,
   leave: WRITE_RELEASE,
-  passOn: WRITE_PASS,
-  takeTurns: WRITE_PASS_IN_ORDER,
-  withdraw: WRITE_CANCEL,
+  pass: WRITE_PASS,
+  passInOrder: WRITE_PASS_IN_ORDER,
+  cancel: WRITE_CANCEL,
   channel: 'redisson_rwlock:{k}',
   freed: ['1', '0'],
   keys: { prefix: '{k}:', ...turnKeys('k') },

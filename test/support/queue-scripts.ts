@@ -53,7 +53,7 @@ export const claimArgs = (owner: string, leaseMs = LEASE_MS) => ({
 });
 export const leaveArgs = { due: 0 };
 export const passArgs = { leaseMs: LEASE_MS, starts: 1 };
-export const turnArgs = { ...passArgs, due: 0 };
+export const passInOrderArgs = { ...passArgs, due: 0 };
 
 interface Claiming {
   readonly sinceMs?: number;
@@ -84,20 +84,23 @@ export function useQueueScripts(kind: QueueKindUnderTest, redis = useRedis()) {
     view.run(kind.leave, { owner: ownerOf(owner), ...leaveArgs, ...args });
   const leaveSome = (owner: string, holdCount: number) =>
     view.run(RELEASE_SOME, { owner: kind.fieldOf(ownerOf(owner)), holdCount });
-  const passOn = (owner: string, successor: string, args: Partial<typeof passArgs> = {}) =>
-    view.run(kind.passOn, {
+  const pass = (owner: string, successor: string, args: Partial<typeof passArgs> = {}) =>
+    view.run(kind.pass, {
       owner: ownerOf(owner),
       successor: ownerOf(successor),
       ...passArgs,
       ...args,
     });
-  const takeTurns = (owner: string, successor: string, args: Partial<typeof turnArgs> = {}) =>
-    view.run(kind.takeTurns, {
+  const passInOrder = (
+    owner: string,
+    successor: string,
+    args: Partial<typeof passInOrderArgs> = {},
+  ) =>
+    view.run(kind.passInOrder, {
       ...{ owner: ownerOf(owner), successor: ownerOf(successor), claim: claimOf(successor) },
-      ...{ ...turnArgs, ...args },
+      ...{ ...passInOrderArgs, ...args },
     });
-  const withdraw = (owner: string, due = 0) =>
-    view.run(kind.withdraw, { owner: ownerOf(owner), due });
+  const cancel = (owner: string, due = 0) => view.run(kind.cancel, { owner: ownerOf(owner), due });
 
   const endLater = (...keys: string[]) =>
     Promise.all(keys.map((key) => redis.admin.pexpire(view.keys[key] ?? '', ALIVE_MS)));
@@ -131,7 +134,7 @@ export function useQueueScripts(kind: QueueKindUnderTest, redis = useRedis()) {
 
   return {
     ...{ redis, ear, view, look: () => view.look() },
-    ...{ claim, claimFenced, enter, leave, leaveSome, passOn, takeTurns, withdraw },
+    ...{ claim, claimFenced, enter, leave, leaveSome, pass, passInOrder, cancel },
     ...{ stand, standDead, hold },
   };
 }

@@ -93,7 +93,7 @@ describe('the scripts of the counting semaphore', () => {
       expect(await look()).toEqual({ k: { value: '2' } });
     });
 
-    it('cancel gives back what was taken, once', async () => {
+    it('cancel releases what was taken, once', async () => {
       await redis.admin.set('k', 5, 'PX', 60_000);
       await acquire('m', 3);
       await repeatedly(() => cancel('m').then(() => ({})));

@@ -100,7 +100,7 @@ describe('the scripts of the fair lock before a long queue', () => {
     },
   );
 
-  it('change the scores of nobody while all who wait are ours', async () => {
+  it('change no scores while all that wait are ours', async () => {
     await gather(() => false);
     const last = `${'abc'.charAt(SIZE % 3)}:${SIZE}`;
     const before = await score(last);

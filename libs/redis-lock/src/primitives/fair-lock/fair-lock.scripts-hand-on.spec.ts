@@ -36,10 +36,9 @@ describe('the scripts of the fair lock hand it on', () => {
     run(ACQUIRE, { ...enterArgs, ...args, owner, terms });
   const leave = (owner: string) => run(RELEASE, { owner, channelPrefix: CHANNEL });
   const passArgs = { leaseMs: 20_000, starts: 1, channelPrefix: CHANNEL };
-  const passOn = (owner: string, successor: string, args: Partial<typeof passArgs> = {}) =>
+  const pass = (owner: string, successor: string, args: Partial<typeof passArgs> = {}) =>
     run(PASS, { ...passArgs, ...args, owner, successor });
-  const withdraw = (owner: string) =>
-    run(CANCEL, { owner, waitMs: WAIT_MS, channelPrefix: CHANNEL });
+  const cancel = (owner: string) => run(CANCEL, { owner, waitMs: WAIT_MS, channelPrefix: CHANNEL });
 
   /** The messages that these owners get from now on. */
   const hearing = async (...owners: string[]) => {
@@ -72,7 +71,7 @@ describe('the scripts of the fair lock hand it on', () => {
     lock: { [owner]: String(count) },
     leaseS,
   });
-  const NOBODY = { queue: [], scores: [], waiting: [] };
+  const NO_WAITER = { queue: [], scores: [], waiting: [] };
   /** A holds the lock; the others wait behind it, the first with these terms. */
   const queued = async (terms: string, ...owners: string[]) => {
     await enter(A);
@@ -96,12 +95,12 @@ describe('the scripts of the fair lock hand it on', () => {
       await hearing(B);
       await queued(termsOf(B, 'e'), B);
       expect(await repeatedly(() => leave(A), 'absent')).toBe('done');
-      expect(await look()).toEqual({ ...held(B, 0), ...NOBODY });
+      expect(await look()).toEqual({ ...held(B, 0), ...NO_WAITER });
       const granted = (await repeatedly(() => run(ACQUIRE.fenced, { ...enterArgs, owner: B }))) as {
         fencingToken: number;
       };
       expect(String(granted.fencingToken)).toBe(await redis.admin.get('token'));
-      expect(await look()).toEqual({ ...held(B, 1, 30), ...NOBODY });
+      expect(await look()).toEqual({ ...held(B, 1, 30), ...NO_WAITER });
     });
 
     it('leave tells one that has not said that it is told only that it is free', async () => {
@@ -112,7 +111,7 @@ describe('the scripts of the fair lock hand it on', () => {
       expect(await heard()).toEqual(['2: 0']);
     });
 
-    it('leave passes over whoever hears nothing, and keeps its place', async () => {
+    it('leave passes over a waiter that hears nothing, and keeps its place', async () => {
       const heard = await hearing(D);
       await queued(termsOf(B), B, C, D);
       expect(await repeatedly(() => leave(A), 'absent')).toBe('done');
@@ -135,7 +134,7 @@ describe('the scripts of the fair lock hand it on', () => {
       expect((await look()).lock).toEqual(lock);
     });
 
-    it('leave passes over nobody to a Java thread, or before it', async () => {
+    it('leave passes over no waiter to a Java thread, or before it', async () => {
       const heard = await hearing(C, D);
       await queued(termsOf(B), B, C, D);
       await redis.admin.hdel(waiting, C);
@@ -146,8 +145,8 @@ describe('the scripts of the fair lock hand it on', () => {
 
     it.each([
       ['its claim', 'shorter', () => leave(A), 'absent', ['3: 0']],
-      ['its own lease', 'shorter', () => passOn(A, B), 'had', ['3: 0']],
-      ['its own lease', 'not shorter', () => passOn(A, B, { leaseMs: 60_000 }), 'had', []],
+      ['its own lease', 'shorter', () => pass(A, B), 'had', ['3: 0']],
+      ['its own lease', 'not shorter', () => pass(A, B, { leaseMs: 60_000 }), 'had', []],
     ])(
       'a Java thread behind one with %s that is %s is told so',
       async (_, __, give, after, told) => {
@@ -160,47 +159,47 @@ describe('the scripts of the fair lock hand it on', () => {
       },
     );
 
-    it('pass-on gives it to the successor with its own lease, whether it is told or not', async () => {
+    it('pass gives it to the successor with its own lease, whether it is told or not', async () => {
       await queued('', B, C);
-      expect(await repeatedly(() => passOn(A, B), 'had')).toBe('passed');
+      expect(await repeatedly(() => pass(A, B), 'had')).toBe('passed');
       expect(await look()).toEqual({ ...held(B, 1, 20), queue: [C], scores: [90], waiting: [C] });
-      expect(await repeatedly(() => passOn(B, C, { starts: 0 }), 'had')).toBe('passed');
-      expect(await look()).toEqual({ ...held(C, 0, 20), ...NOBODY });
+      expect(await repeatedly(() => pass(B, C, { starts: 0 }), 'had')).toBe('passed');
+      expect(await look()).toEqual({ ...held(C, 0, 20), ...NO_WAITER });
     });
 
-    it('pass-on gives it to whoever is next, and not to a successor behind', async () => {
+    it('pass gives it to the waiter that is next, and not to a successor behind', async () => {
       const heard = await hearing(B);
       await queued(termsOf(B), B, C);
-      expect(await repeatedly(() => passOn(A, C), 'absent')).toBe('done');
+      expect(await repeatedly(() => pass(A, C), 'absent')).toBe('done');
       expect(await look()).toMatchObject({ ...held(B), queue: [C] });
       expect(await heard()).toEqual([`2: 2 ${nonceOf(B)} 77`]);
     });
 
-    it('pass-on gives it to nobody who is in the queue no more', async () => {
+    it('pass gives it to no successor that has left the queue', async () => {
       await enter(A);
-      expect(await repeatedly(() => passOn(A, B), 'absent')).toBe('yielded');
-      expect(await look()).toMatchObject({ lock: {}, ...NOBODY });
-      expect(await repeatedly(() => passOn(C, B))).toBe('absent');
+      expect(await repeatedly(() => pass(A, B), 'absent')).toBe('yielded');
+      expect(await look()).toMatchObject({ lock: {}, ...NO_WAITER });
+      expect(await repeatedly(() => pass(C, B))).toBe('absent');
     });
 
-    it('withdraw hands on what was granted, entered or not', async () => {
+    it('cancel hands over what was granted, entered or not', async () => {
       await hearing(B, C);
       await queued(termsOf(B, 'e'), B, C);
       await leave(A);
-      expect(await repeatedly(() => withdraw(B))).toBe('done');
-      expect(await look()).toEqual({ ...held(C), ...NOBODY });
+      expect(await repeatedly(() => cancel(B))).toBe('done');
+      expect(await look()).toEqual({ ...held(C), ...NO_WAITER });
     });
 
-    it('withdraw of the head hands on what is free', async () => {
+    it('cancel of the head hands over what is free', async () => {
       await hearing(C);
       await queued('', B, C);
       await leave(A);
-      expect(await repeatedly(() => withdraw(B))).toBe('done');
-      expect(await look()).toEqual({ ...held(C), ...NOBODY });
+      expect(await repeatedly(() => cancel(B))).toBe('done');
+      expect(await look()).toEqual({ ...held(C), ...NO_WAITER });
     });
   });
 
-  it('is seen with the hold count 0, renewed and given back as with any other', async () => {
+  it('is seen with the hold count 0, renewed and released as with any other', async () => {
     await hearing(B);
     await queued(termsOf(B, 'e'), B);
     await leave(A);
@@ -248,7 +247,7 @@ describe('the scripts of the fair lock hand it on', () => {
       await redis.admin.hdel(waiting, many[1] ?? '');
       const before = await scores();
       const ttl = await redis.admin.pttl(timeouts);
-      expect(await passOn(A, many[0] ?? '')).toBe('passed');
+      expect(await pass(A, many[0] ?? '')).toBe('passed');
       expect(await scores()).toEqual(less(before.slice(2), WAIT_MS));
       expect(await redis.admin.pttl(timeouts)).toBeGreaterThan(ttl - 5_000);
       expect((await redis.admin.keys('*')).sort()).toEqual([...KEYS].sort());
@@ -260,11 +259,11 @@ describe('the scripts of the fair lock hand it on', () => {
       // Without a record before them, the waiters behind get their scores at once.
       await redis.admin.hdel(waiting, many[1] ?? '');
       await redis.admin.zadd(timeouts, 7, 'stray');
-      expect(await passOn(A, many[0] ?? '')).toBe('passed');
+      expect(await pass(A, many[0] ?? '')).toBe('passed');
       expect((await scores()).slice(0, 2)).toEqual(['stray', '7']);
     });
 
-    it('are made for nobody, and left alone where the queue does not know them', async () => {
+    it('are made for no waiter, and left alone where the queue does not know them', async () => {
       await enter(A);
       for (const owner of many) await enter(owner);
       // Without a record before them, the waiters behind get their scores at once.
@@ -273,7 +272,7 @@ describe('the scripts of the fair lock hand it on', () => {
       await redis.admin.zrem(timeouts, third);
       await redis.admin.zadd(timeouts, 7, 'stray');
       const before = await scores();
-      expect(await passOn(A, first)).toBe('passed');
+      expect(await pass(A, first)).toBe('passed');
       const after = await scores();
       expect(after.slice(0, 2)).toEqual(['stray', '7']);
       expect(after.slice(2)).toEqual(less(before.slice(4), WAIT_MS));
@@ -326,7 +325,7 @@ describe('the scripts of the fair lock hand it on', () => {
       expect(await redis.changes()).toBe(before);
     });
 
-    it.each(['leaseMs', 'starts'])('pass-on: %s', async (name) => {
+    it.each(['leaseMs', 'starts'])('pass: %s', async (name) => {
       await queued('', B);
       const before = await redis.changes();
       for (const bad of [...NO_NUMBERS, ...(name === 'leaseMs' ? ['0'] : [])]) {

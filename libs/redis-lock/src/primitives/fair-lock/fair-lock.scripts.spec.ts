@@ -36,7 +36,7 @@ describe('the scripts of the fair lock', () => {
     holdCount === 0
       ? run(RELEASE, { owner, channelPrefix: CHANNEL })
       : run(RELEASE_SOME, { owner, holdCount });
-  const withdraw = (owner = '', waitMs = WAIT_MS) =>
+  const cancel = (owner = '', waitMs = WAIT_MS) =>
     run(CANCEL, { owner, waitMs, channelPrefix: CHANNEL });
 
   /** Times as seconds from now on. */
@@ -73,7 +73,7 @@ describe('the scripts of the fair lock', () => {
       expect(await look()).toEqual({ ...EMPTY, lock: { [`${A}`]: '1' }, leaseS: 30 });
     });
 
-    it('enter puts whoever waits into the queue once, with the score of Redisson', async () => {
+    it('enter puts a waiter into the queue once, with the score of Redisson', async () => {
       await enter(A);
       expect(await repeatedly(() => enter(B))).toMatchObject(busy);
       expect(await repeatedly(() => enter(C, { waitMs: 5_000 }))).toMatchObject(busy);
@@ -83,7 +83,7 @@ describe('the scripts of the fair lock', () => {
       });
     });
 
-    it('enter leaves no trace of one attempt, which is refused while somebody waits', async () => {
+    it('enter leaves no trace of one attempt, which is refused while a caller waits', async () => {
       await enter(A);
       expect(await repeatedly(() => enter(B, { waitMs: 0 }))).toMatchObject(busy);
       expect((await look()).queue).toEqual([]);
@@ -124,7 +124,7 @@ describe('the scripts of the fair lock', () => {
       expect((await look()).queue).toEqual([]);
     });
 
-    it('enter-fenced hands out one token for one hold, and none to whoever is refused', async () => {
+    it('enter-fenced hands out one token for one hold, and none to an owner that is refused', async () => {
       const first = await repeatedly(() => enterFenced(A));
       const token = await redis.admin.get('token');
       expect(first).toEqual({ kind: 'granted', fencingToken: Number(token) });
@@ -136,7 +136,7 @@ describe('the scripts of the fair lock', () => {
       expect(await look()).toEqual({ ...EMPTY, lock: { [`${B}`]: '1' }, leaseS: 30 });
     });
 
-    it('leave goes down to the count it names, tells nobody, and never counts up', async () => {
+    it('leave goes down to the count it names, notifies no waiter, and never counts up', async () => {
       await enter(A);
       await nest(A, 3);
       await enter(B);
@@ -161,7 +161,7 @@ describe('the scripts of the fair lock', () => {
       expect(await look()).toMatchObject({ lock: {}, queue: [B] });
     });
 
-    it('leave by a stranger changes nothing and tells nobody', async () => {
+    it('leave by a stranger changes nothing and notifies no waiter', async () => {
       await enter(A);
       await enter(B);
       const before = await look();
@@ -173,12 +173,12 @@ describe('the scripts of the fair lock', () => {
       expect(await look()).toEqual(before);
     });
 
-    it('withdraw takes a waiter away, and its time from those behind it alone', async () => {
+    it('cancel takes a waiter away, and its time from those behind it alone', async () => {
       await enter(A);
       await enter(B);
       await enter(C, { waitMs: 5_000 });
       await enter(D, { waitMs: 7_000 });
-      const messages = await published(() => repeatedly(() => withdraw(C, 5_000)));
+      const messages = await published(() => repeatedly(() => cancel(C, 5_000)));
       expect(messages).toBe(0);
       expect(await look()).toMatchObject({
         ...{ lock: { [`${A}`]: '1' }, queue: [B, D], waiting: [B, D] },
@@ -186,27 +186,27 @@ describe('the scripts of the fair lock', () => {
       });
     });
 
-    it('withdraw gives back what was granted, and tells the next one', async () => {
+    it('cancel releases what was granted, and notifies the next one', async () => {
       await enter(A);
       await enter(B);
-      expect(await published(() => repeatedly(() => withdraw(A)))).toBe(1);
+      expect(await published(() => repeatedly(() => cancel(A)))).toBe(1);
       expect(await look()).toMatchObject({ lock: {}, queue: [B] });
     });
 
-    it('withdraw of the head tells the next one that the lock is free', async () => {
+    it('cancel of the head tells the next one that the lock is free', async () => {
       await enter(A);
       await enter(B);
       await enter(C);
       await leave(A);
-      expect(await published(() => repeatedly(() => withdraw(B)))).toBe(1);
+      expect(await published(() => repeatedly(() => cancel(B)))).toBe(1);
       expect(await look()).toMatchObject({ lock: {}, queue: [C] });
     });
 
-    it('withdraw of somebody who is not there changes nothing', async () => {
+    it('cancel of an owner that is not there changes nothing', async () => {
       await enter(A);
       await enter(B);
       const before = await look();
-      expect(await published(() => repeatedly(() => withdraw(C)))).toBe(0);
+      expect(await published(() => repeatedly(() => cancel(C)))).toBe(0);
       expect(await look()).toEqual(before);
     });
   });
@@ -217,7 +217,7 @@ describe('the scripts of the fair lock', () => {
     for (const key of [queue, timeouts, waiting]) {
       expect(await redis.admin.ttl(key)).toBeGreaterThan(2 * 86_400 + HALF_DAY_S);
     }
-    for (const owner of [B, C]) await withdraw(owner);
+    for (const owner of [B, C]) await cancel(owner);
     expect(await redis.admin.keys('*')).toEqual(['k']);
   });
 
@@ -250,7 +250,7 @@ describe('the scripts of the fair lock', () => {
     await redis.admin.hset(waiting, B?.split(':')[0] ?? '', '1 1 0 5000');
     await redis.admin.config('SET', 'maxmemory', 1);
     expect(await leave(A)).toBe('done');
-    await withdraw(C);
+    await cancel(C);
     await redis.admin.config('SET', 'maxmemory', 0);
     expect(await look()).toEqual(EMPTY);
   });
@@ -305,7 +305,7 @@ describe('the scripts of the fair lock', () => {
         `enter-fenced: ${name}`,
         (bad) => run(ACQUIRE.fenced, { ...entering, owner: C ?? '', [name]: bad }),
       ]),
-      ['withdraw', (bad) => run(CANCEL, { owner: B ?? '', waitMs: bad, channelPrefix: CHANNEL })],
+      ['cancel', (bad) => run(CANCEL, { owner: B ?? '', waitMs: bad, channelPrefix: CHANNEL })],
     ];
 
     it.each(scripts)('%s is refused before the first write', async (_, call) => {

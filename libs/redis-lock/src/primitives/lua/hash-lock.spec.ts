@@ -66,7 +66,7 @@ describe('the scripts of a lock that is a hash', () => {
       expect(await look()).toEqual({ k: { value: { [A]: '3' }, seconds: 60 } });
     });
 
-    it('enter answers what is left of the lease of somebody else, and changes nothing', async () => {
+    it('enter answers what is left of the lease of another owner, and changes nothing', async () => {
       await enter(B, 1, 10_000);
       const answer = await run(ACQUIRE, ['k'], { owner: A, leaseMs: 30_000 });
       expect(answer).toMatchObject({ kind: 'busy' });
@@ -134,7 +134,7 @@ describe('the scripts of a lock that is a hash', () => {
       expect(await redis.commandStats()).toMatchObject({ publish: 1, del: 1 });
     });
 
-    it('leave never touches the lock of somebody else', async () => {
+    it('leave never touches the lock of another owner', async () => {
       await enter(B);
       await redis.resetCommandStats();
       expect(await repeatedly(() => leave(A, 0))).toBe('absent');

@@ -61,7 +61,7 @@ describe('the scripts of the read-write lock', () => {
     holdCount === 0
       ? run(WRITE_RELEASE, { owner, channel, due: 0 })
       : run(RELEASE_SOME, { owner: `${owner}:write`, holdCount });
-  const withdraw = (owner: string) => run(WRITE_CANCEL, { owner, channel, due: 0 });
+  const cancel = (owner: string) => run(WRITE_CANCEL, { owner, channel, due: 0 });
   const renew = async (...pairs: [string, string | number][]) => {
     const names = pairs.flatMap(() => ['k', '{k}:']);
     return READ_RENEW.decode(
@@ -135,7 +135,7 @@ describe('the scripts of the read-write lock', () => {
       }
     });
 
-    it('read-lock.acquire lets the companion of a writer in, and nobody else', async () => {
+    it('read-lock.acquire lets the companion of a writer in, and no other owner', async () => {
       await write(A);
       expect(await repeatedly(() => read(B, { companion: A }))).toEqual(granted);
       expect(await read(C, { companion: B })).toEqual(busy);
@@ -316,7 +316,7 @@ describe('the scripts of the read-write lock', () => {
       expect(await repeatedly(() => read(B))).toEqual(granted);
     });
 
-    it('neither leave touches what somebody else holds', async () => {
+    it('neither leave touches what another owner holds', async () => {
       await read(B);
       expect(await repeatedly(() => endRead(A))).toBe('absent');
       expect(await repeatedly(() => endWrite(B))).toBe('absent');
@@ -327,7 +327,7 @@ describe('the scripts of the read-write lock', () => {
       expect(await look()).toEqual({ k: held({ mode: 'write', [`${B}:write`]: '1' }) });
     });
 
-    it('read-lock.cancel forgets who waited, and gives back what was granted', async () => {
+    it('read-lock.cancel forgets who waited, and releases what was granted', async () => {
       await write(A);
       await read(B, { memoryMs: 3_000 });
       await run(READ_CANCEL, { owner: B, channel });
@@ -344,9 +344,9 @@ describe('the scripts of the read-write lock', () => {
       await write(B, { memoryMs: 3_000 });
       await write(C, { memoryMs: 3_000 });
       await redis.resetCommandStats();
-      await repeatedly(() => withdraw(C));
+      await repeatedly(() => cancel(C));
       expect((await redis.commandStats()).publish).toBeUndefined();
-      await repeatedly(() => withdraw(B));
+      await repeatedly(() => cancel(B));
       expect((await redis.commandStats()).publish).toBe(1);
       expect(await redis.admin.exists(writers, patience)).toBe(0);
     });
@@ -437,7 +437,7 @@ describe('the scripts of the read-write lock', () => {
   });
 
   describe('when the memory of Redis is full', () => {
-    it('everything can be given back, also from writing to reading', async () => {
+    it('everything can be released, also from writing to reading', async () => {
       await write(A);
       await read(B, { companion: A });
       await read(B, { holdCount: 2, companion: A });

@@ -28,9 +28,9 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
     claimFenced,
     enter,
     leave,
-    passOn,
-    takeTurns,
-    withdraw,
+    pass,
+    passInOrder,
+    cancel,
     stand,
     hold,
     redis,
@@ -48,7 +48,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
     return { writers, readers, turn, patience: await redis.admin.exists(key('patience')) };
   };
   const look = async () => ({ ...(await lookAtLine()), ...(await lookAtTurns()) });
-  const NOBODY = { writers: [], readers: [], turn: [], patience: 0 };
+  const NO_WAITER = { writers: [], readers: [], turn: [], patience: 0 };
 
   const read = (owner: string, companion = '') =>
     run(READ_ACQUIRE, {
@@ -65,40 +65,43 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
 
   const RELEASES: [string, () => Promise<string>, answer: string, passed: string][] = [
     ['leave', () => leave('A1'), 'done', 'done'],
-    ['pass-on', () => passOn('A1', 'A2'), 'yielded', 'passed'],
-    ['take-turns', () => takeTurns('A1', 'A2'), 'yielded', 'done'],
-    ['withdraw', () => withdraw('A1'), 'done', 'done'],
+    ['pass', () => pass('A1', 'A2'), 'yielded', 'passed'],
+    ['pass-in-order', () => passInOrder('A1', 'A2'), 'yielded', 'done'],
+    ['cancel', () => cancel('A1'), 'done', 'done'],
   ];
 
   describe.each([1, 2, 3])('delivered %d times in a row', (times) => {
     const repeatedly = deliveries(redis, times, look);
 
     describe.each(RELEASES)('%s', (name, release, answer, passed) => {
-      const isPassOn = name === 'pass-on';
+      const isPass = name === 'pass';
 
       it.each([
         ['waits', 'readers'],
         ['has its turn', 'turn'],
-      ] as const)('leaves the lock to a reader that %s, whoever is next', async (_, list) => {
-        await ear.listen('AB');
-        await ear.listenToAll();
-        await hold('A1', 1);
-        await stand('B1');
-        await wait('writers', 'B1');
-        await wait(list, 'R1');
-        expect(await repeatedly(release, 'absent')).toBe(answer);
-        expect(await look()).toEqual({
-          ...{ ...FREE, ...standing('B1'), ...NOBODY },
-          ...{ writers: ['B1'], turn: ['R1'], patience: 1 },
-        });
-        expect(await ear.heard()).toEqual(['all: 1', 'all: 0']);
-        expect(await claim('B1')).toMatchObject(busy);
-        expect(await read('R1')).toEqual(granted);
-      });
+      ] as const)(
+        'leaves the lock to a reader that %s, although a writer is next',
+        async (_, list) => {
+          await ear.listen('AB');
+          await ear.listenToAll();
+          await hold('A1', 1);
+          await stand('B1');
+          await wait('writers', 'B1');
+          await wait(list, 'R1');
+          expect(await repeatedly(release, 'absent')).toBe(answer);
+          expect(await look()).toEqual({
+            ...{ ...FREE, ...standing('B1'), ...NO_WAITER },
+            ...{ writers: ['B1'], turn: ['R1'], patience: 1 },
+          });
+          expect(await ear.heard()).toEqual(['all: 1', 'all: 0']);
+          expect(await claim('B1')).toMatchObject(busy);
+          expect(await read('R1')).toEqual(granted);
+        },
+      );
 
       it.each([
         ['and to readers that wait', ['R1']],
-        ['whoever is next', []],
+        ['although another writer is next', []],
       ])('leaves it to the writer itself as long as that reads, %s', async (_, readers) => {
         await ear.listen('AB');
         await ear.listenToAll();
@@ -123,11 +126,11 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
         await stand('B1');
         await wait('writers', 'B1');
         expect(await release()).toBe(passed);
-        const next = isPassOn ? { ...heldBy('A2'), ...standing('B1') } : handedTo('B1');
+        const next = isPass ? { ...heldBy('A2'), ...standing('B1') } : handedTo('B1');
         expect(await look()).toEqual({
-          ...{ ...next, ...NOBODY },
-          ...(isPassOn && { writers: ['B1'], patience: 1 }),
-          ...(name === 'take-turns' && { ...standing('A2'), writers: ['A2'], patience: 1 }),
+          ...{ ...next, ...NO_WAITER },
+          ...(isPass && { writers: ['B1'], patience: 1 }),
+          ...(name === 'pass-in-order' && { ...standing('A2'), writers: ['A2'], patience: 1 }),
         });
       });
 
@@ -182,33 +185,38 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
       await hold('X1', 1);
       await claim('B1');
       await claim('C1');
-      expect(await lookAtTurns()).toEqual({ ...NOBODY, writers: ['B1', 'C1'], patience: 1 });
+      expect(await lookAtTurns()).toEqual({ ...NO_WAITER, writers: ['B1', 'C1'], patience: 1 });
       expect(await redis.admin.pttl(key('writers'))).toBeGreaterThan(MEMORY_MS - 1_000);
       await leave('X1');
-      expect(await lookAtTurns()).toEqual({ ...NOBODY, writers: ['C1'], patience: 1 });
+      expect(await lookAtTurns()).toEqual({ ...NO_WAITER, writers: ['C1'], patience: 1 });
       await leave('B1');
-      expect(await look()).toEqual({ ...handedTo('C1'), ...NOBODY });
+      expect(await look()).toEqual({ ...handedTo('C1'), ...NO_WAITER });
       await leave('C1');
       expect(await claim('B2')).toEqual(granted);
-      expect(await look()).toEqual({ ...heldBy('B2'), ...NOBODY });
+      expect(await look()).toEqual({ ...heldBy('B2'), ...NO_WAITER });
     });
 
     it('is forgotten when it was passed on within its process, and others are not', async () => {
       await hold('A1', 1);
       await run(WRITE_ACQUIRE, { owner: ownerOf('A2'), leaseMs: LEASE_MS });
-      expect(await lookAtTurns()).toEqual({ ...NOBODY, writers: ['A2'], patience: 1 });
-      expect(await passOn('A1', 'A2')).toBe('passed');
-      expect(await look()).toEqual({ ...heldBy('A2'), ...NOBODY });
+      expect(await lookAtTurns()).toEqual({ ...NO_WAITER, writers: ['A2'], patience: 1 });
+      expect(await pass('A1', 'A2')).toBe('passed');
+      expect(await look()).toEqual({ ...heldBy('A2'), ...NO_WAITER });
       await wait('writers', 'A3');
       await wait('writers', 'B1');
-      expect(await passOn('A2', 'A3', { starts: 0 })).toBe('passed');
-      expect(await look()).toEqual({ ...heldBy('A3', 0), ...NOBODY, writers: ['B1'], patience: 1 });
+      expect(await pass('A2', 'A3', { starts: 0 })).toBe('passed');
+      expect(await look()).toEqual({
+        ...heldBy('A3', 0),
+        ...NO_WAITER,
+        writers: ['B1'],
+        patience: 1,
+      });
     });
 
     it('keeps the readers patient: their time begins with each writer that leaves', async () => {
       for (const release of [
-        () => passOn('A1', 'A2'),
-        () => takeTurns('A2', 'A3'),
+        () => pass('A1', 'A2'),
+        () => passInOrder('A2', 'A3'),
         () => leave('A3'),
       ]) {
         if (!(await redis.admin.exists('k'))) await hold('A1', 1);
@@ -223,10 +231,10 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
       await ear.listen('AB');
       await hold('A1', 1);
       await claim('B1');
-      expect(await takeTurns('A1', 'A2')).toBe('done');
+      expect(await passInOrder('A1', 'A2')).toBe('done');
       expect(await look()).toEqual({
         ...{ ...handedTo('B1'), ...standing('A2') },
-        ...{ ...NOBODY, writers: ['A2'], patience: 1 },
+        ...{ ...NO_WAITER, writers: ['A2'], patience: 1 },
       });
     });
 
@@ -235,11 +243,11 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
       await claim('B1');
       await claim('C1');
       await ear.listenToAll();
-      expect(await withdraw('B1')).toBe('absent');
-      expect(await lookAtTurns()).toEqual({ ...NOBODY, writers: ['C1'], patience: 1 });
+      expect(await cancel('B1')).toBe('absent');
+      expect(await lookAtTurns()).toEqual({ ...NO_WAITER, writers: ['C1'], patience: 1 });
       expect(await ear.heard()).toEqual([]);
-      expect(await withdraw('C1')).toBe('absent');
-      expect(await look()).toEqual({ ...heldBy('X1'), ...NOBODY });
+      expect(await cancel('C1')).toBe('absent');
+      expect(await look()).toEqual({ ...heldBy('X1'), ...NO_WAITER });
       expect(await ear.heard()).toEqual(['all: 1', 'all: 0']);
     });
 

@@ -46,7 +46,7 @@ describe('quorum arithmetic', () => {
     ['granted before the rest has answered', [YES, YES, YES, PENDING, PENDING], 'granted'],
     ['open while a majority may come', [YES, YES, PENDING, busy(), busy()], undefined],
     ['busy as soon as a majority says so', [busy(), busy(), PENDING], 'busy'],
-    ['busy when nobody voted for it', [busy(), busy(), busy(), FAILED, FAILED], 'busy'],
+    ['busy when no node voted for it', [busy(), busy(), busy(), FAILED, FAILED], 'busy'],
     ['split with one vote too few', [YES, YES, busy(), busy(), FAILED], 'split'],
     ['split with a majority against it', [YES, YES, busy(), busy(), busy()], 'split'],
     ['split between two of two nodes', [YES, busy()], 'split'],

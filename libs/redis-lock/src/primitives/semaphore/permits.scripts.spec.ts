@@ -35,7 +35,7 @@ describe('the scripts of the semaphore', () => {
   const enter = (permits: string, { leaseMs = 30_000, markMs = 0, ofAll = 0 } = {}) =>
     run(ACQUIRE, [...KEYS, 'w'], { permits, leaseMs, markMs, channel: CHANNEL, ofAll });
   const leave = (permits: string) => run(RELEASE, KEYS, { permits, channel: CHANNEL });
-  const withdraw = (permits: string) => run(CANCEL, [...KEYS, 'w'], { permits, channel: CHANNEL });
+  const cancel = (permits: string) => run(CANCEL, [...KEYS, 'w'], { permits, channel: CHANNEL });
   const once = { markerTtlMs: 600_000, channel: CHANNEL };
   const add = (permits: number, request: string) =>
     run(ADD, [...KEYS, request], { permits, ...once });
@@ -72,7 +72,7 @@ describe('the scripts of the semaphore', () => {
     const steps: [string, (request: string) => Promise<unknown>][] = [
       ['acquire', () => enter(A)],
       ['release', () => leave(`${A},${B}`)],
-      ['cancel', () => withdraw(B)],
+      ['cancel', () => cancel(B)],
       ['tryRelease', (request) => release(`${A},${B}`, request)],
       ['trySetPermits', (request) => trySet(7, request)],
       ['setPermits', (request) => set(7, request)],
@@ -129,7 +129,7 @@ describe('the scripts of the semaphore', () => {
       expect(await look()).toEqual({ free: counter, leases: { [C]: 30 }, mark: null });
     });
 
-    it('enter says that nobody has set them', async () => {
+    it('enter says that they are not set', async () => {
       expect(await repeatedly(() => enter(A))).toMatchObject({ kind: 'busy', isUnset: true });
       expect(await look()).toEqual({ free: null, leases: {}, mark: null });
     });
@@ -174,7 +174,7 @@ describe('the scripts of the semaphore', () => {
       }
     });
 
-    it('enter lets somebody else in only if enough is left for the one who waits', async () => {
+    it('enter lets another owner in only if enough is left for the one that waits', async () => {
       await put(3);
       await redis.admin.set('w', `${C}:2`, 'PX', 3_000);
       for (let time = 0; time < times; time += 1)
@@ -209,7 +209,7 @@ describe('the scripts of the semaphore', () => {
       expect(await look()).toMatchObject({ free: '1', leases: { [A]: 60, [B]: 30 } });
     });
 
-    it('leave gives back what is there, once, and says whether that was all', async () => {
+    it('leave releases what is there, once, and says whether that was all', async () => {
       await put(1, [A, 9_000], [B, 9_000], [C, 9_000]);
       const answers = [];
       for (let time = 0; time < times; time += 1) answers.push(await leave(`${A},${B}`));
@@ -235,19 +235,19 @@ describe('the scripts of the semaphore', () => {
       expect((await look()).free).toBe('3');
     });
 
-    it('withdraw gives back what was granted, and takes the mark away', async () => {
+    it('cancel releases what was granted, and takes the mark away', async () => {
       await put(1, [A, 9_000]);
       await redis.admin.set('w', `${A}:2`, 'PX', 3_000);
       const answers = [];
-      for (let time = 0; time < times; time += 1) answers.push(await withdraw(`${A},${B}`));
+      for (let time = 0; time < times; time += 1) answers.push(await cancel(`${A},${B}`));
       expect(answers).toEqual(times === 1 ? ['absent'] : Array(times).fill('absent'));
       expect(await look()).toEqual({ free: '2', leases: {}, mark: null });
     });
 
-    it('withdraw leaves the mark of somebody else', async () => {
+    it('cancel leaves the mark of another waiter', async () => {
       await put(1);
       await redis.admin.set('w', `${B}:2`, 'PX', 3_000);
-      await repeatedly(() => withdraw(A));
+      await repeatedly(() => cancel(A));
       expect(await look()).toEqual({ free: '1', leases: {}, mark: `${B}:2` });
     });
 
@@ -287,7 +287,7 @@ describe('the scripts of the semaphore', () => {
       expect(await look()).toMatchObject({ free: '-2' });
     });
 
-    it('release gives back all of them or none, and answers once for one request', async () => {
+    it('release returns all of them or none, and answers once for one request', async () => {
       await put(0, [A, 9_000], [B, 9_000], [C, -1_000]);
       expect(await repeatedly(() => release(`${A},${C}`, 'r1'))).toBe(false);
       expect(await repeatedly(() => release(`${A},${'00'.repeat(16)}`, 'r2'))).toBe(false);
@@ -347,7 +347,7 @@ describe('the scripts of the semaphore', () => {
     expect(await redis.admin.zscore('{k}:timeout', Buffer.from(A, 'hex'))).toBe('922337203685477');
   });
 
-  it('takes, renews and gives back 1,000 permits at once', async () => {
+  it('takes, renews and releases 1,000 permits at once', async () => {
     await put(1_000);
     const ids = Array.from({ length: 1_000 }, (_, i) => i.toString(16).padStart(32, '0'));
     const permits = ids.join(',');
@@ -396,7 +396,7 @@ describe('the scripts of the semaphore', () => {
     it.each([
       ['enter', (ids: string) => enter(ids)],
       ['leave', (ids: string) => leave(ids)],
-      ['withdraw', (ids: string) => withdraw(ids)],
+      ['cancel', (ids: string) => cancel(ids)],
       ['release', (ids: string) => release(ids, 'r')],
       ['renew', (ids: string) => run(RENEW, KEYS, [A, 9_000, ids, 9_000])],
       ['update-lease', (ids: string) => run(UPDATE_LEASE, KEYS, [ids, 9_000])],
