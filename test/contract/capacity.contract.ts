@@ -100,7 +100,7 @@ export function describeCapacityOption<S>(
     });
   });
 
-  describe('where nobody has set its permits', () => {
+  describe('where its permits are not set', () => {
     it('says so after a second, and with the error at the end', async () => {
       const { client, of } = opened();
       const waiting = of().acquire({ waitTimeMs: 1_500 });

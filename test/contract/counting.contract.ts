@@ -27,7 +27,7 @@ export function describeCountingBehaviour({
     eventually(async () => (await redis.wakeUpChannels()).length === count);
   const free = async () => Number(await redis.admin.get('a'));
 
-  it('lets in as many as there are permits, and the next when one is given back', async () => {
+  it('lets in as many as there are permits, and the next when one is released', async () => {
     // Only a message can be that quick.
     const [first, second] = [semaphoreOf(), semaphoreOf({ pollIntervalMs: LONG_MS })];
     await first.trySetPermits(2);
@@ -117,7 +117,7 @@ export function describeCountingBehaviour({
     await listening(0);
   });
 
-  it('gives back what it got when its signal aborts in the same turn', async () => {
+  it('releases what it got when its signal aborts in the same turn', async () => {
     const semaphore = semaphoreOf();
     await semaphore.trySetPermits(5);
     for (let round = 0; round < 50; round += 1) {

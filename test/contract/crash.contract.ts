@@ -37,7 +37,7 @@ export function describeCrash({ redis, open, openRival, deadWaiterMs = 0 }: Serv
       await eventually(() => lease.state === 'lost');
     });
 
-    it('stops nobody behind it for long when it was only waiting', async () => {
+    it('stops no waiter behind it for long when it was only waiting', async () => {
       const [holder, waiter, next] = [openOther(), await mortal(), open()];
       const lease = await holder.locks.acquire('a');
       const vanished = watch(waiter.locks.acquire('a'));

@@ -12,7 +12,7 @@ export function describeExclusion({
   isHeardInTime,
 }: LockSuite): void {
   describe('exclusion', () => {
-    it('grants a free lock, and it is locked for everybody', async () => {
+    it('grants a free lock, and it is locked for all callers', async () => {
       const [ours, others, rival] = [open(), open(), openRival()];
       const lease = await ours.locks.acquire('a');
       expect(lease).toMatchObject({ name: 'a', state: 'held', holdCount: 1 });
@@ -30,13 +30,13 @@ export function describeExclusion({
       for (const name of names) expect(await rival.locks.tryAcquire(name)).toBeNull();
     });
 
-    it('resolves tryAcquire with null while somebody else has it, and holds nothing then', async () => {
+    it('resolves tryAcquire with null while another owner has it, and holds nothing then', async () => {
       const [ours, rival] = [open(), openRival()];
       const lease = await rival.locks.acquire('a');
       expect(await ours.locks.tryAcquire('a')).toBeNull();
       expect(await ours.locks.tryAcquire('a', { waitTimeMs: 400 })).toBeNull();
       await lease.release();
-      // One that leaves at that moment may be handed it, and gives it back.
+      // One that leaves at that moment may be handed it, and releases it.
       for (const { locks } of [ours, rival])
         await eventually(async () => !(await locks.get('a').isLocked()));
     });
@@ -247,7 +247,7 @@ export function describeWaiting({ redis, open, openRival = open }: LockSuite): v
         await expect(waiting.promise).rejects.toBe(reason);
         expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
         await lease.release();
-        // Redis may still give the lock to the aborted attempt; the client gives it back.
+        // Redis may still give the lock to the aborted attempt; the client releases it.
         await eventually(async () => !(await locks.get('a').isLocked()));
       },
     );
@@ -297,7 +297,7 @@ export function describeWaiting({ redis, open, openRival = open }: LockSuite): v
       expect(granted).toBeLessThan(60);
     });
 
-    it('gives back a grant that arrives after the caller has left', async () => {
+    it('releases a grant that arrives after the caller has left', async () => {
       const client = open();
       const { locks } = client;
       await locks.get('a').isLocked();
@@ -332,7 +332,7 @@ export function describeOutage({ redis, open, openRival = open }: LockSuite): vo
       await eventually(async () => !(await locks.get('a').isLocked()), { withinMs: PROMPT_MS });
     });
 
-    it('makes nobody shut out by whoever gave up meanwhile', async () => {
+    it('shuts no caller out for those that gave up meanwhile', async () => {
       const [{ locks }, rival] = [open(), openRival()];
       await locks.get('a').isLocked();
       redis.pause();

@@ -5,7 +5,7 @@ import { roundTrips, type LockSuite } from './suite.js';
 /** The first caller to ask has the lock first, whichever client it uses. */
 export function describeFairness({ redis, open }: LockSuite): void {
   describe('the order of several clients', () => {
-    it('is that of their calls, and nobody who comes later overtakes', async () => {
+    it('is that of their calls, and no caller that comes later overtakes', async () => {
       const clients = [open(), open(), open()];
       const first = await clients[0]?.locks.acquire('a');
       const order: number[] = [];

@@ -367,7 +367,7 @@ function describeLosing({ redis, open, stall = stallProcess }: LockSuite): void 
     expect((lease.signal.reason as Error).message).toContain(`stood still for ${stoodStillMs} ms`);
   });
 
-  it('is given back when it was lost by the clock alone, so that others need not wait for Redis', async () => {
+  it('is released when it was lost by the clock alone, so that others need not wait for Redis', async () => {
     const [ours, others] = [open({ watchdogLeaseMs: 20_000 }), open()];
     const lease = await ours.locks.acquire('a', { leaseTimeMs: 200 });
     // A renewal that the client does not know of, as after a lost answer.
@@ -462,7 +462,7 @@ function describeSuspension({ redis, open, openRival = open }: LockSuite): void 
     redis.resume();
     const lease = await acquiring;
     lease.assertHeld();
-    // The first grant may have ended in Redis long ago: it was given back, and asked for again.
+    // The first grant may have ended in Redis long ago: it was released, and asked for again.
     expect(lease.owner).toMatch(/:2$/);
     await lease.release();
     await eventually(async () => !(await locks.get('a').isLocked()));

@@ -54,7 +54,7 @@ function describeCapacity({ redis, open }: PermitSuite): void {
     it.each([
       ['one permit each', () => 1],
       ['one to four permits each', (i: number) => (i % 4) + 1],
-    ])('is never exceeded, and everybody gets in: %s', async (_, permitsOf) => {
+    ])('is never exceeded, and all callers get in: %s', async (_, permitsOf) => {
       const semaphoreOf = await shared(4);
       const inside = { now: 0, most: 0, entries: 0 };
       await Promise.all(
@@ -78,12 +78,12 @@ function describeCapacity({ redis, open }: PermitSuite): void {
 
     it('is used in full: so many are inside at once', async () => {
       const semaphoreOf = await shared(4);
-      const everybody = new Gate();
+      const allInside = new Gate();
       let inside = 0;
       const work = async () => {
         inside += 1;
-        if (inside === 4) everybody.open();
-        await everybody.opened;
+        if (inside === 4) allInside.open();
+        await allInside.opened;
       };
       await Promise.all(Array.from({ length: 4 }, (_, i) => semaphoreOf(i).using(work)));
       expect(inside).toBe(4);
@@ -146,7 +146,7 @@ function describePermitWaiting({ redis, open }: PermitSuite): void {
       expect(first.state).toBe('lost');
     });
 
-    it('ends when somebody has shortened the lease of the next permit, which counts once', async () => {
+    it('ends when another client has shortened the lease of the next permit, which counts once', async () => {
       const [ours, others] = [open().locks.get('a'), open().locks.get('a')];
       await ours.setPermits(1);
       const [id = ''] = (await ours.acquire()).permitIds;
@@ -157,7 +157,7 @@ function describePermitWaiting({ redis, open }: PermitSuite): void {
       expect(await others.acquiredPermits()).toBe(1);
     });
 
-    it('ends when nobody has told: the poll finds out', async () => {
+    it('ends without a message: the poll finds out', async () => {
       const { other } = await contended({ pollIntervalMs: 100 });
       const waiting = other.acquire();
       await eventually(async () => (await listeners()) === 1);
@@ -177,7 +177,7 @@ function describePermitWaiting({ redis, open }: PermitSuite): void {
       (await waiting).assertHeld();
     });
 
-    it('goes on while nobody has said how many permits there are', async () => {
+    it('goes on while the number of permits is not set', async () => {
       const semaphore = open({ pollIntervalMs: 60_000 }).locks.get('a');
       expect(await semaphore.tryAcquire()).toBeNull();
       const waiting = watch(semaphore.acquire({ permits: 3, waitTimeMs: 60_000 }));
@@ -258,7 +258,7 @@ function describePermitWaiting({ redis, open }: PermitSuite): void {
 
 function describePermitRelease({ redis, open }: PermitSuite): void {
   describe('a release', () => {
-    it('gives back all permits of the lease, once', async () => {
+    it('releases all permits of the lease, once', async () => {
       const semaphore = open().locks.get('a');
       await semaphore.setPermits(5);
       const lease = await semaphore.acquire({ permits: 3 });

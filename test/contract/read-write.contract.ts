@@ -89,7 +89,7 @@ export function describeReadWriteBehaviour({
   });
 
   describe('readers', () => {
-    it('keep what the longest of their holds was promised when it is given back', async () => {
+    it('keep what the longest of their holds was promised when it is released', async () => {
       const { read } = lockOf();
       await read.using(
         async (lease) => {
@@ -252,7 +252,7 @@ export function describeReadWriteBehaviour({
       await expect(work).rejects.toThrow(LeaseLostError);
     });
 
-    it('waits like anybody when the write is lost and it does not know yet', async () => {
+    it('waits like any caller when the write is lost and it does not know yet', async () => {
       const [ours, others] = [lockOf(), lockOf()];
       const work = ours.write.using(async () => {
         await others.write.forceRelease();

@@ -70,7 +70,7 @@ function describeJoining({ redis, open, openRival = open }: LockSuite): void {
     expect(await locks.get('a').isLocked()).toBe(false);
   });
 
-  it('frees the lock only when every hold is given back', async () => {
+  it('frees the lock only when every hold is released', async () => {
     const [ours, others] = [open(), openRival()];
     await ours.locks.using('a', async () => {
       for (let round = 0; round < 3; round += 1) await ours.locks.using('a', () => undefined);
@@ -92,7 +92,7 @@ function describeJoining({ redis, open, openRival = open }: LockSuite): void {
     expect(() => CurrentLock.lease()).toThrow(LockStateError);
   });
 
-  it('gives back what a join got that was given up: the hold count is never wrong', async () => {
+  it('releases what a join got that was given up: the hold count is never wrong', async () => {
     const [ours, others] = [open(), openRival()];
     await ours.locks.using('a', async (lease) => {
       redis.pause();
@@ -178,7 +178,7 @@ function describeTurns({ redis, open, stall = stallProcess }: LockSuite): void {
     expect(await locks.get('a').isLocked()).toBe(false);
   });
 
-  it('ends a turn when the child and everything nested in it are given back', async () => {
+  it('ends a turn when the child and everything nested in it are released', async () => {
     const { locks } = open();
     await locks.using('a', async () => {
       const nested = await locks.using('a', () => locks.acquire('a'));
@@ -191,7 +191,7 @@ function describeTurns({ redis, open, stall = stallProcess }: LockSuite): void {
     expect(await locks.get('a').isLocked()).toBe(false);
   });
 
-  it('ends a turn also when the nested hold is given back before the child', async () => {
+  it('ends a turn also when the nested hold is released before the child', async () => {
     const { locks } = open();
     await locks.using('a', async () => {
       const gate = new Gate();
@@ -362,7 +362,7 @@ function describeOutliving({ redis, open, openRival = open }: LockSuite): void {
     expect(await others.locks.get('a').isLocked()).toBe(false);
   });
 
-  it('lets a child keep the lock whose answer comes after its parent was given back', async () => {
+  it('lets a child keep the lock whose answer comes after its parent was released', async () => {
     const [ours, others] = [open({ watchdogLeaseMs: 1_000 }), openRival()];
     const parent = await ours.locks.acquire('a');
     await parent.release();
@@ -370,7 +370,7 @@ function describeOutliving({ redis, open, openRival = open }: LockSuite): void {
     await ours.locks.using('a', async () => {
       redis.pause();
       joining = ours.locks.acquire('a');
-      // The join is on its way when the parent is given back.
+      // The join is on its way when the parent is released.
       await new Promise(setImmediate);
       setImmediate(() => redis.resume());
     });
@@ -458,7 +458,7 @@ function describeDoubt({ redis, open }: LockSuite): void {
 }
 
 function describeLeaseTimes({ open }: LockSuite): void {
-  it('never shortens the lease by a join, nor by giving it back', async () => {
+  it('never shortens the lease by a join, nor by its release', async () => {
     const { locks } = open();
     await locks.using('a', async (lease) => {
       const child = await locks.acquire('a', { leaseTimeMs: 500 });

@@ -16,7 +16,7 @@ import { Stopwatch } from '../support/stopwatch.js';
 
 export function describeRelease(suite: LockSuite): void {
   describe('release', () => {
-    describeGivingBack(suite);
+    describeReleases(suite);
     describeUsing(suite);
   });
   describe('shutdown', () => {
@@ -80,8 +80,8 @@ export function describePatience({ redis, open }: LockSuite): void {
   });
 }
 
-function describeGivingBack({ redis, open, openRival = open }: LockSuite): void {
-  it('gives back exactly one hold; again it is a no-op that sends nothing', async () => {
+function describeReleases({ redis, open, openRival = open }: LockSuite): void {
+  it('ends exactly one hold; again it is a no-op that sends nothing', async () => {
     const [ours, others] = [open(), openRival()];
     const lease = await ours.locks.acquire('a');
     await Promise.all([lease.release(), lease.release()]);
@@ -165,7 +165,7 @@ function describeGivingBack({ redis, open, openRival = open }: LockSuite): void 
     expect(await ours.locks.tryAcquire('a')).toBeNull();
   });
 
-  it('takes force from whoever holds it, tells so once, and wakes the waiters', async () => {
+  it('takes the lock from its holder by force, tells so once, and wakes the waiters', async () => {
     const [ours, admin, third] = [open(), open(), openRival({ pollIntervalMs: 60_000 })];
     const { owner } = await ours.locks.acquire('a');
     const waiting = third.locks.acquire('a', { waitTimeMs: 60_000 });
@@ -397,7 +397,7 @@ function describeShutdown({ redis, open, openRival = open }: LockSuite): void {
     await (await others.locks.acquire('a', { waitTimeMs: 0 })).release();
   });
 
-  it('gives back what is granted while it closes', async () => {
+  it('releases what is granted while it closes', async () => {
     const [ours, others] = [open(), open()];
     const attempts = ['a', 'b', 'c'].map((name) => watch(ours.locks.acquire(name)));
     await ours.close();
@@ -407,7 +407,7 @@ function describeShutdown({ redis, open, openRival = open }: LockSuite): void {
     }
   });
 
-  it('gives back what is granted while it closes to a caller that was aborted before', async () => {
+  it('releases what is granted while it closes to a caller that was aborted before', async () => {
     const [ours, others] = [open(), open()];
     await ours.locks.get('a').isLocked();
     const abort = new AbortController();

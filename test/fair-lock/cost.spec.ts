@@ -23,10 +23,10 @@ describe('what a fair lock costs', () => {
   const channelPrefix = channelOf('a');
   const enter = (owner: string) => () => view.enter({ owner });
   const leave = (owner: string) => () => view.run(RELEASE, { owner, channelPrefix });
-  const withdraw = (owner: string) => () =>
+  const cancel = (owner: string) => () =>
     view.run(CANCEL, { owner, waitMs: 300_000, channelPrefix });
 
-  const passOn = (owner: string, successor: string) => () =>
+  const pass = (owner: string, successor: string) => () =>
     view.run(PASS, { owner, successor, leaseMs: 30_000, starts: 1, channelPrefix });
 
   it('is what docs/fair-lock.md says, in Redis commands', async () => {
@@ -42,7 +42,7 @@ describe('what a fair lock costs', () => {
       ['poll behind others', enter('a:3')],
       ['release with a waiter', leave('a:1')],
       ['acquire with one behind', enter('a:2')],
-      ['give up as the last', withdraw('a:3')],
+      ['give up as the last', cancel('a:3')],
       ['release without a waiter', leave('a:2')],
       [
         'hand over to another process',
@@ -52,7 +52,7 @@ describe('what a fair lock costs', () => {
           await view.enter({ owner: 'a:5', terms });
         },
       ],
-      ['hand over within the process', passOn('a:5', 'a:6'), enter('a:6')],
+      ['hand over within the process', pass('a:5', 'a:6'), enter('a:6')],
     ]);
   });
 
@@ -62,7 +62,7 @@ describe('what a fair lock costs', () => {
     await waiter.locks.tryAcquire('b').then((b) => b?.release());
     const sent = await redis.commandsDuring(async () => {
       const waiting = await view.enqueue(waiter.locks);
-      await view.everybodyListens();
+      await view.allWaitersListen();
       await lease.release();
       await (await waiting.promise).release();
       await eventually(
@@ -104,7 +104,7 @@ describe('what a fair lock costs', () => {
       entered: await cost(enter('b:1')),
       polled: await cost(enter(`a:${String(MANY / 2)}`)),
       released: await cost(leave('a:0')),
-      'given up': await cost(withdraw('b:1')),
+      'given up': await cost(cancel('b:1')),
     };
     for (const [what, { total, ms }] of Object.entries(costs)) {
       process.stdout.write(`${what} with ${MANY} waiting: ${total} commands, ${ms} ms\n`);

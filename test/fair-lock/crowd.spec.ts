@@ -31,7 +31,7 @@ describe('a crowd before a fair lock', () => {
     );
     await eventually(async () => (await length()) === size, { withinMs: MS_FOR_A_CROWD });
     // A look at 10,000 takes both processes from those who enter.
-    await view.everybodyListens({ withinMs: MS_FOR_A_CROWD, everyMs: size / 40 });
+    await view.allWaitersListen({ withinMs: MS_FOR_A_CROWD, everyMs: size / 40 });
     const leave = async () => {
       for (const abort of aborts) abort.abort(new Error('gone'));
       return outcomes;
@@ -115,7 +115,7 @@ describe('a crowd before a fair lock', () => {
       const abort = new AbortController();
       const first = await view.enqueue(client.locks, { signal: abort.signal });
       const second = await view.enqueue(client.locks);
-      await view.everybodyListens();
+      await view.allWaitersListen();
       return { client, abort, first, second };
     };
 
@@ -137,7 +137,7 @@ describe('a crowd before a fair lock', () => {
       await (await first.promise).release();
     });
 
-    it('is not stopped by a place that nobody waits in, although its process lives', async () => {
+    it('is not stopped by a place in which no caller waits, although its process lives', async () => {
       const { client, first, second } = await crowd();
       const stray = `${client.context.id}:999999`;
       await redis.admin.lpush(view.keys.queue, stray);
@@ -181,7 +181,7 @@ describe('a crowd before a fair lock', () => {
     const [holder, client] = [open(rarely), open(rarely)];
     const held = await holder.locks.acquire('a');
     const next = await view.enqueue(client.locks);
-    await view.everybodyListens();
+    await view.allWaitersListen();
     const said = performance.now();
     await eventually(() => performance.now() - said > rarely.claimTimeMs / 2);
     const later = await view.enqueue(client.locks);

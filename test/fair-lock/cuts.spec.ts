@@ -30,7 +30,7 @@ describe('FairLockService when an answer is lost', () => {
   it('takes the lock from the queue once, and its time off once', async () => {
     const { locks, lease } = await opened();
     const waiter = await view.enqueue(locks, { waitTimeMs: 40_000 });
-    await view.everybodyListens();
+    await view.allWaitersListen();
     const java = new JavaFairLock(redis.admin, 'a');
     await java.tryLock(20_000);
     const fault = proxy.current.loseAnswerTo(ACQUIRE);
@@ -54,7 +54,7 @@ describe('FairLockService when an answer is lost', () => {
     const ours = await locks.acquire('a');
     const other = open({ pollIntervalMs: 60_000 });
     const waiter = await view.enqueue(other.locks);
-    await view.everybodyListens();
+    await view.allWaitersListen();
     const fault = proxy.current.loseAnswerTo(RELEASE);
     await ours.release();
     expect(fault.hits).toBe(1);
@@ -82,7 +82,7 @@ describe('FairLockService when an answer is lost', () => {
     await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST' });
   });
 
-  it('leaves nobody in the queue and nothing held, wherever a stream of calls is cut', async () => {
+  it('leaves no waiter in the queue and nothing held, wherever a stream of calls is cut', async () => {
     const random = seededRandom('fair-cuts');
     const settings = { pollIntervalMs: 100 };
     const [{ locks }, other] = [

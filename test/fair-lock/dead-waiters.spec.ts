@@ -99,7 +99,7 @@ describe('the queue of a fair lock', () => {
       const waiters = [];
       for (const one of views) {
         waiters.push(await one.enqueue(locks));
-        await one.everybodyListens();
+        await one.allWaitersListen();
         await redis.admin.del(one.key);
       }
       const LOOKING_MS = 2_000;
@@ -295,7 +295,7 @@ describe('the queue of a fair lock', () => {
     });
   });
 
-  it('goes by the clock of the server: a client whose clock is ahead throws nobody out', async () => {
+  it('goes by the clock of the server: a client whose clock is ahead throws no waiter out', async () => {
     const { now } = Date;
     Date.now = () => now() + 3_600_000;
     try {

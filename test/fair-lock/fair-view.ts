@@ -105,7 +105,7 @@ export class FairView {
   }
 
   /** Each of our waiters in the queue listens on its own channel, and its record says that. */
-  async everybodyListens(pace?: EventuallyOptions): Promise<void> {
+  async allWaitersListen(pace?: EventuallyOptions): Promise<void> {
     const look = async () => {
       const channels = new Set((await this.redis.admin.pubsub('CHANNELS')) as string[]);
       const records = await this.records();

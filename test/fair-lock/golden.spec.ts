@@ -39,9 +39,9 @@ const whole = async (promise: Promise<Lease>) => {
 };
 
 describe('what FairLockService leaves in Redis is what RFairLock leaves there', () => {
-  it('when it is taken, entered again and given back', async () => {
+  it('when it is taken, entered again and released', async () => {
     const { locks } = open();
-    const trace = await golden.scenario('taken, entered again, given back');
+    const trace = await golden.scenario('taken, entered again, released');
     await locks.using('a', async (lease) => {
       await trace.plays('A: fairLock.lock()', lease);
       await locks.using('a', async () => {
@@ -63,7 +63,7 @@ describe('what FairLockService leaves in Redis is what RFairLock leaves there', 
       view.enqueue(ours, { waitTimeMs: 60_000 }),
     );
     expect(await trace.plays('D: fairLock.tryLock()', others.tryAcquire('a'))).toBeNull();
-    await view.everybodyListens();
+    await view.allWaitersListen();
     await a.release();
     trace.passes(UNLOCK_OF_A, given('B'));
     const heldByB = await trace.plays('B: fairLock.lock() goes on', whole(b.promise));
@@ -87,7 +87,7 @@ describe('what FairLockService leaves in Redis is what RFairLock leaves there', 
     await expect(c.promise).rejects.toThrow('left');
     await eventually(async () => (await view.queue()).length === 1);
     await trace.sees('C: fairLock.tryLock(3000) goes on');
-    await view.everybodyListens();
+    await view.allWaitersListen();
     await a.release();
     trace.passes(UNLOCK_OF_A, PASSED_ON);
     const heldByB = await trace.plays('B: fairLock.lock() goes on', b.promise);
@@ -102,7 +102,7 @@ describe('what FairLockService leaves in Redis is what RFairLock leaves there', 
       locks.acquire('a', { leaseTimeMs: 5_000 }),
     );
     const b = await trace.plays('B: fairLock.lock() waits', view.enqueue(locks, ENDLESS));
-    await view.everybodyListens();
+    await view.allWaitersListen();
     await redis.admin.zadd(view.keys.timeouts, 'XX', Date.now() - 1_000, b.owner);
     trace.passes(LAPSE_OF_B);
     await a.release();
@@ -116,8 +116,8 @@ describe('what FairLockService leaves in Redis is what RFairLock leaves there', 
     await trace.plays('B: fairLock.unlock()', heldByB.release());
   });
 
-  it('when its lease ends it, but ours says nothing when it is given back late', async () => {
-    const trace = await golden.scenario('ended by its lease, and given back late');
+  it('when its lease ends it, but ours says nothing when it is released late', async () => {
+    const trace = await golden.scenario('ended by its lease, and released late');
     const a = await trace.plays(
       'A: fairLock.tryLock(0, 20000)',
       openDeaf().locks.acquire('a', { leaseTimeMs: 20_000 }),
@@ -139,7 +139,7 @@ describe('what FairLockService leaves in Redis is what RFairLock leaves there', 
     const trace = await golden.scenario('ended by force');
     const a = await trace.plays('A: fairLock.lock()', locks.acquire('a'));
     const b = await trace.plays('B: fairLock.lock() waits', view.enqueue(locks, ENDLESS));
-    await view.everybodyListens();
+    await view.allWaitersListen();
     const stopwatch = new Stopwatch();
     expect(await open().locks.get('a').forceRelease()).toBe(true);
     trace.passes('C: fairLock.forceUnlock()', given('B'));
@@ -151,9 +151,9 @@ describe('what FairLockService leaves in Redis is what RFairLock leaves there', 
 });
 
 describe('what RFairLock leaves in Redis is understood by FairLockService', () => {
-  it('when it is taken, entered again and given back', async () => {
+  it('when it is taken, entered again and released', async () => {
     const { locks } = open();
-    const trace = await golden.scenario('taken, entered again, given back');
+    const trace = await golden.scenario('taken, entered again, released');
     for (const step of ['A: fairLock.lock()', 'A: fairLock.lock()', UNLOCK_OF_A]) {
       await trace.put(step);
       expect(await locks.tryAcquire('a')).toBeNull();
@@ -172,7 +172,7 @@ describe('what RFairLock leaves in Redis is understood by FairLockService', () =
       'C: fairLock.tryLock(60000) waits',
       view.enqueue(locks, { waitTimeMs: 60_000 }),
     );
-    await view.everybodyListens();
+    await view.allWaitersListen();
     await trace.put(UNLOCK_OF_A);
     expect(await trace.plays('D: fairLock.tryLock()', locks.tryAcquire('a'))).toBeNull();
     await trace.put('B: fairLock.lock() goes on');
@@ -190,7 +190,7 @@ describe('what RFairLock leaves in Redis is understood by FairLockService', () =
     const trace = await golden.scenario('two wait, and get in by their turn');
     const a = await trace.plays('A: fairLock.lock()', locks.acquire('a'));
     const b = await trace.plays('B: fairLock.lock() waits', view.enqueue(locks, ENDLESS));
-    await view.everybodyListens();
+    await view.allWaitersListen();
     await trace.put('C: fairLock.tryLock(60000) waits');
     await a.release();
     trace.passes(UNLOCK_OF_A, PASSED_ON);
@@ -206,7 +206,7 @@ describe('what RFairLock leaves in Redis is understood by FairLockService', () =
     await trace.put('A: fairLock.lock()');
     await trace.put('C: fairLock.tryLock(3000) waits');
     const b = await trace.plays('B: fairLock.lock() waits', view.enqueue(locks, ENDLESS));
-    await view.everybodyListens();
+    await view.allWaitersListen();
     await trace.put('C: fairLock.tryLock(3000) goes on');
     const sinceUnlock = new Stopwatch();
     await trace.put(UNLOCK_OF_A);
@@ -233,9 +233,9 @@ describe('what RFairLock leaves in Redis is understood by FairLockService', () =
     await trace.put('B: fairLock.unlock()');
   });
 
-  it('when the lease ends, and somebody of Java is next', async () => {
+  it('when the lease ends, and a Java thread is next', async () => {
     const { locks } = open();
-    const trace = await golden.scenario('ended by its lease, and given back late');
+    const trace = await golden.scenario('ended by its lease, and released late');
     const a = await trace.plays(
       'A: fairLock.tryLock(0, 20000)',
       locks.acquire('a', { leaseTimeMs: 20_000 }),
@@ -250,7 +250,7 @@ describe('what RFairLock leaves in Redis is understood by FairLockService', () =
     expect((await locks.tryAcquire('a'))?.holdCount).toBe(1);
   });
 
-  it('when we end it by force, and somebody of Java is next', async () => {
+  it('when we end it by force, and a Java thread is next', async () => {
     const { locks } = open();
     const trace = await golden.scenario('ended by force');
     await trace.put('A: fairLock.lock()');

@@ -74,7 +74,7 @@ describe('FairLockService hands a lock on', () => {
         callers.push(locks.using('a', () => section.run(() => served.push(i)), PATIENT));
         await eventually(async () => (await view.queue()).length === i + 1, { everyMs: 1 });
       }
-      await view.everybodyListens();
+      await view.allWaitersListen();
       for (const { ran } of clients) ran['fair.acquire'] = 0;
       const sent = await redis.commandsDuring(async () => {
         await held.release();
@@ -97,7 +97,7 @@ describe('FairLockService hands a lock on', () => {
     await java.tryLock();
     const c = await view.enqueue(ours.locks);
     const d = await view.enqueue(others.locks);
-    await view.everybodyListens();
+    await view.allWaitersListen();
     const messages = await told(async () => {
       await first.release();
       const second = await b.promise;
@@ -156,7 +156,7 @@ describe('FairLockService hands a lock on', () => {
       const held = await holder.locks.acquire('a');
       await view.enter({ owner: GHOST, ...ALIVE });
       const next = await view.enqueue(waiter.locks);
-      await view.everybodyListens();
+      await view.allWaitersListen();
       const stopwatch = new Stopwatch();
       await held.release();
       return { next, stopwatch, disconnect: () => ear.disconnect() };
@@ -188,7 +188,7 @@ describe('FairLockService hands a lock on', () => {
       await forget();
     });
 
-    it('and kept out a Java thread until its claim had ended: that is told by whoever asks', async () => {
+    it('and kept out a Java thread until its claim had ended: a waiter that polls notifies it', async () => {
       const java = new JavaFairLock(redis.admin, 'a');
       const [holder, waiter] = [await opened(), await opened({ pollIntervalMs: 100 })];
       const ear = redis.admin.duplicate();
@@ -220,7 +220,7 @@ describe('FairLockService hands a lock on', () => {
       const first = await ours.locks.acquire('a', { fenced: true });
       const b = await view.enqueue(locks, { fenced: true });
       const c = await view.enqueue(locks, { fenced: true });
-      await view.everybodyListens();
+      await view.allWaitersListen();
       await first.release();
       const second = await b.promise;
       expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
@@ -257,7 +257,7 @@ describe('FairLockService hands a lock on', () => {
       const [ours, others] = [await opened(), await opened({ claimTimeMs: 2_000 })];
       const first = await ours.locks.acquire('a');
       const next = await view.enqueue(others.locks, leaseTimeMs ? { leaseTimeMs } : {});
-      await view.everybodyListens();
+      await view.allWaitersListen();
       const atFirst = next.promise.then(({ remainingMs }) => remainingMs);
       await first.release();
       return { lease: await next.promise, atFirstMs: await atFirst };
@@ -285,7 +285,7 @@ describe('FairLockService hands a lock on', () => {
       await redis.admin.script('FLUSH');
       const first = await ours.locks.acquire('a');
       const next = await view.enqueue(others.locks, { leaseTimeMs: 20_000 });
-      await view.everybodyListens();
+      await view.allWaitersListen();
       const left = next.promise.then((lease) => {
         const leftMs = pttlMeanwhile(redis, 'a');
         stallProcess(claimTimeMs);

@@ -82,7 +82,7 @@ describe('who leaves the queue of a fair lock', () => {
       await view.enqueue(clients[0]?.locks ?? locks, { signal: abort.signal }),
       await view.enqueue(clients[1]?.locks ?? locks),
     ];
-    await view.everybodyListens();
+    await view.allWaitersListen();
     // The head gets no message that the lock is free, and then it leaves.
     await redis.admin.del('a');
     const sinceLeave = new Stopwatch();
@@ -100,7 +100,7 @@ describe('who leaves the queue of a fair lock', () => {
     expect(await redis.admin.keys('*')).toEqual(['a']);
   });
 
-  it('testAcquireFailedNotCalledOnRedisTimeout: a Redis that stands still leaves nobody queued', async () => {
+  it('testAcquireFailedNotCalledOnRedisTimeout: a Redis that stands still leaves no waiter queued', async () => {
     const { locks } = open();
     const lease = await locks.acquire('a');
     const waiter = await view.enqueue(locks, { waitTimeMs: 200 });

@@ -28,7 +28,7 @@ describe('FairLockService when what is handed over does not arrive', () => {
     const waiter = open({ connection: proxy.current.url, ...NO_POLL, ...settings });
     const held = await holder.locks.acquire('a');
     const next = await view.enqueue(waiter.locks, options);
-    await view.everybodyListens();
+    await view.allWaitersListen();
     return { holder, waiter, held, next };
   };
 
@@ -55,11 +55,11 @@ describe('FairLockService when what is handed over does not arrive', () => {
     expect(stopwatch.ms).toBeLessThan(5 * 500);
   });
 
-  it('gives it back when its caller leaves meanwhile', async () => {
+  it('releases it when its caller leaves meanwhile', async () => {
     const left = new AbortController();
     const { holder, held, next } = await waiting({}, { signal: left.signal });
     const behind = await view.enqueue(holder.locks);
-    await view.everybodyListens();
+    await view.allWaitersListen();
     const fault = proxy.current.hold('toClient', { containing: CHANNELS });
     await held.release();
     await eventually(() => fault.hits > 0);
@@ -146,7 +146,7 @@ describe('FairLockService when what is handed over does not arrive', () => {
     ear.disconnect();
     const again = await holder.locks.acquire('a');
     const later = await view.enqueue(waiter.locks);
-    await view.everybodyListens();
+    await view.allWaitersListen();
     const [payload = ''] = heard;
     const nonce = payload.split(' ')[1] ?? '';
     for (const owner of [next.owner, later.owner]) {
@@ -161,12 +161,12 @@ describe('FairLockService when what is handed over does not arrive', () => {
     await (await later.promise).release();
   });
 
-  it('of a release that was answered by nobody, the next of its process finds it', async () => {
+  it('of a release whose answer was lost, the next of its process finds it', async () => {
     const ours = open({ connection: proxy.current.url, ...NO_POLL });
     const held = await ours.locks.acquire('a');
     const next = watch(ours.locks.acquire('a', { waitTimeMs: 60_000 }));
     await eventually(async () => (await view.queue()).length === 1);
-    await view.everybodyListens();
+    await view.allWaitersListen();
     const isCommand = ({ subscriber }: ProxiedConnection) => !subscriber;
     const lost = proxy.current.loseReply({ containing: 'evalsha', times: 1, where: isCommand });
     await held.release();

@@ -118,7 +118,7 @@ describe('FairLockService and its model', () => {
   });
 
   const returns = fc.constant<Step<Model>>({
-    shows: 'a lost lease is given back',
+    shows: 'a lost lease is released',
     fits: ({ lost }) => lost.length > 0,
     run: async ({ lost }) => {
       // Resolves when it was sent twice: the first may have been in time, for all that is known.

@@ -58,12 +58,12 @@ describe('the order of a fair lock', () => {
   });
 
   it.each([0, 60_000])(
-    'lets nobody overtake that comes while the lock is free, and hands it to the first: %d ms',
+    'lets no caller overtake that comes while the lock is free, and hands it to the first: %d ms',
     async (waitTimeMs) => {
       const [slow, quick] = [open({ pollIntervalMs: 60_000 }), open()];
       const lease = await quick.locks.acquire('a');
       const first = await view.enqueue(slow.locks);
-      await view.everybodyListens();
+      await view.allWaitersListen();
       // As after a crash of the holder: the lock is free, and its next holder does not know.
       await redis.admin.del('a');
       const coming = watch(quick.locks.acquire('a', { waitTimeMs }));
@@ -81,11 +81,11 @@ describe('the order of a fair lock', () => {
     },
   );
 
-  it('lets nobody overtake a waiter that no message can reach yet', async () => {
+  it('lets no caller overtake a waiter that no message can reach yet', async () => {
     const [slow, quick] = [open({ pollIntervalMs: 60_000 }), open()];
     const lease = await quick.locks.acquire('a');
     const waiter = await view.enqueue(slow.locks);
-    await view.everybodyListens();
+    await view.allWaitersListen();
     // As a waiter that has just entered, or that polls.
     const [waitMs, since] = ((await view.records())[waiter.owner] ?? '').split(' ');
     await redis.admin.hset(view.keys.waiting, waiter.owner, `${waitMs ?? ''} ${since ?? ''}`);
@@ -104,7 +104,7 @@ describe('the order of a fair lock', () => {
     const { locks } = open();
     const lease = await locks.acquire('a');
     const waiters = [await view.enqueue(locks), await view.enqueue(locks)];
-    await view.everybodyListens();
+    await view.allWaitersListen();
     for (const { owner } of [...waiters, ...waiters]) {
       for (const payload of ['0', '1', 'garbage', 'x'.repeat(10_000)]) {
         await redis.admin.publish(`redisson_lock__channel:{a}:${owner}`, payload);
@@ -116,7 +116,7 @@ describe('the order of a fair lock', () => {
     for (const { promise } of waiters) await (await promise).release();
   });
 
-  it('joins a hold of its own before those who wait, and hands on only when all are given back', async () => {
+  it('joins a hold of its own before those who wait, and hands over only when all are released', async () => {
     const [{ locks }, others] = [open(), open()];
     const order: string[] = [];
     const next = await locks.using('a', async () => {
@@ -148,7 +148,7 @@ describe('the order of a fair lock', () => {
     expect(tokens).toEqual([...new Set(tokens)].toSorted((a, b) => a - b));
   });
 
-  it('testLeaseTimeout: waiters with leases that nobody gives back follow in their order', async () => {
+  it('testLeaseTimeout: waiters whose leases are never released follow in their order', async () => {
     const { locks } = open();
     const LEASE = 400;
     const order: number[] = [];

@@ -42,7 +42,7 @@ describe('a fair lock with waiters that no longer wait', () => {
       await redis.admin.hset(keys.waiting, owner, record.split(' ').slice(0, 2).join(' '));
     }
   };
-  const nobodyIsTold = () =>
+  const noChannelIsLeft = () =>
     eventually(async () => ((await redis.admin.pubsub('CHANNELS')) as string[]).length === 0);
 
   /** So many callers of each client are served, and are in the queue of the copy. */
@@ -58,11 +58,11 @@ describe('a fair lock with waiters that no longer wait', () => {
         });
       }
     }
-    await view.everybodyListens();
+    await view.allWaitersListen();
     const goBack = await copied();
     await held.release();
     await Promise.all(callers);
-    await nobodyIsTold();
+    await noChannelIsLeft();
     await goBack();
     if (!isTold) await untold();
     expect(await view.queue()).toHaveLength(callers.length);
@@ -127,7 +127,7 @@ describe('a fair lock with waiters that no longer wait', () => {
     await servedAndBack([client], 12);
     const held = await client.locks.acquire('a');
     const waiters = [await view.enqueue(client.locks), await view.enqueue(client.locks)];
-    await view.everybodyListens();
+    await view.allWaitersListen();
     const owners = waiters.map(({ owner }) => owner);
     const script = { owners: [`${client.context.id}:1`, held.owner].join(' ') };
     await view.run(CANCEL_STRAYS, { ...script, channelPrefix: channelOf('a') });

@@ -52,7 +52,7 @@ describe('FairLockService on the wire', () => {
       for (const key of [queue, timeouts, waiting])
         expect(await redis.admin.pttl(key)).toBeGreaterThan(255_000);
 
-      await view.everybodyListens();
+      await view.allWaitersListen();
       await first.release();
       const second = await b.promise;
       expect(await redis.admin.hgetall('a')).toEqual({ [b.owner]: '1' });
@@ -61,7 +61,7 @@ describe('FairLockService on the wire', () => {
 
       const late = await view.enqueue(others.locks, { waitTimeMs: 7_000 });
       await view.expectHorizons(35_000, 55_000, 62_000);
-      await view.everybodyListens();
+      await view.allWaitersListen();
 
       await second.release();
       await (await c.promise).release();
@@ -130,7 +130,7 @@ describe('FairLockService on the wire', () => {
       expect(messages.join()).not.toContain(ours.owner);
       expect(await first?.tryLock(60_000)).toBeNull();
       await view.expectHorizons(40_000);
-      await view.everybodyListens();
+      await view.allWaitersListen();
       await first?.unlock();
       const sinceUnlock = new Stopwatch();
       const lease = await ours.promise;
@@ -163,7 +163,7 @@ describe('FairLockService on the wire', () => {
       }
       const expected = await view.queue();
       expect(expected).toHaveLength(6);
-      await view.everybodyListens();
+      await view.allWaitersListen();
       await first.release();
       for (const [i, thread] of threads.entries()) {
         const lease = await ours[i];

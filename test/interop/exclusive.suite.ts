@@ -48,7 +48,7 @@ function describeJavaHolds<Locks>({ redis, java, open, ours, theirs }: Sides<Loc
       expect(await java.current.call('A', on, 'isLocked')).toBe(false);
     });
 
-    it('stays out until the last of several holds is given back', async () => {
+    it('stays out until the last of several holds is released', async () => {
       const lock = ours(open().locks);
       await java.current.call('A', on, 'lock');
       await java.current.call('A', on, 'lock');
@@ -122,7 +122,7 @@ function describeNodeHolds<Locks>(sides: Sides<Locks>): void {
       await java.current.call('A', on, 'unlock');
     });
 
-    it('stays out until the last of several holds is given back', async () => {
+    it('stays out until the last of several holds is released', async () => {
       const lock = ours(open().locks);
       await lock.using(async () => {
         await lock.using(async () => {
@@ -213,7 +213,7 @@ function describeNodeHandsOn<Locks>(sides: Sides<Locks>, handed: HandedLocks): v
 function describeBoth<Locks>({ java, open, ours, theirs }: Sides<Locks>): void {
   const on = [theirs, 'a'] as const;
 
-  it('lets nobody in beside another, when both sides come and go', async () => {
+  it('lets only one owner in at a time, when both sides come and go', async () => {
     const ROUNDS = 20;
     const section = new Section();
     const fromNode = async () => {

@@ -39,7 +39,7 @@ describe('several locks as one, and RedissonMultiLock', () => {
     expect(await redis.admin.keys('*')).toEqual([]);
   });
 
-  it('give back what was granted when one lock is taken by the other side', async () => {
+  it('release what was granted when one lock is taken by the other side', async () => {
     const { locks } = open();
     await java.current.call('A', ['lock', 'b'], 'lock');
     expect(await locks.multi(['a', 'b']).tryAcquire()).toBeNull();
@@ -69,7 +69,7 @@ describe('several locks as one, and RedissonMultiLock', () => {
     await java.current.call('A', BOTH, 'unlock');
   });
 
-  it('stay out until the last of several holds is given back', async () => {
+  it('stay out until the last of several holds is released', async () => {
     const both = open().locks.multi(['a', 'b']);
     for (const verb of ['lock', 'lock', 'unlock']) await java.current.call('A', BOTH, verb);
     expect(await both.tryAcquire()).toBeNull();

@@ -53,7 +53,7 @@ function valueOf(text: string): JavaValue {
 
 const both = ['multiLock', ['a', 'b']] as const;
 const multiLock: Scenarios = {
-  'both are taken and given back': async (stage) => {
+  'both are taken and released': async (stage) => {
     await stage.call('A', both, 'lock');
     await stage.call('A', both, 'tryLock');
     await stage.call('A', both, 'unlock');
@@ -72,7 +72,7 @@ const multiLock: Scenarios = {
 
 export const SCENARIOS: Readonly<Record<string, Scenarios>> = {
   lock: played('lock', {
-    'taken, entered again, given back':
+    'taken, entered again, released':
       'A lock; A lock; B tryLock; A unlock; B unlock; A unlock; A unlock',
     'with a lease of its own':
       'A tryLock(0, 60000, ms); A tryLock(0, 20000, ms); A unlock; A unlock',
@@ -81,7 +81,7 @@ export const SCENARIOS: Readonly<Record<string, Scenarios>> = {
     'ended by force': 'A lock; A lock; B forceUnlock; B forceUnlock; A unlock',
   }),
   'fair-lock': played('fairLock', {
-    'taken, entered again, given back': 'A lock; A lock; B tryLock; A unlock; A unlock',
+    'taken, entered again, released': 'A lock; A lock; B tryLock; A unlock; A unlock',
     'two wait, and get in by their turn': `
       A lock; B waits: lock; C waits: tryLock(60000, ms); D tryLock; B pauses; A unlock;
       D tryLock; B goes on; C pauses; B unlock; C goes on; C unlock`,
@@ -91,7 +91,7 @@ export const SCENARIOS: Readonly<Record<string, Scenarios>> = {
     'the first in the queue is dead': `
       A tryLock(0, 5000, ms); B waits: lock; B pauses; ends <B> of redisson_lock_timeout:{a};
       A unlock; C tryLock; C unlock; B goes on; B unlock`,
-    'ended by its lease, and given back late':
+    'ended by its lease, and released late':
       'A tryLock(0, 20000, ms); B waits: lock; B pauses; ends a; A unlock; B goes on; B unlock',
     'ended by force':
       'A lock; B waits: lock; B pauses; C forceUnlock; C forceUnlock; B goes on; B unlock',

@@ -139,7 +139,7 @@ describe('SemaphoreService and RPermitExpirableSemaphore', () => {
   });
 
   if (Redisson.is316) {
-    it('cannot give back the permits of each other: 3.16 writes their ids as text', async () => {
+    it('cannot release the permits of each other: 3.16 writes their ids as text', async () => {
       const semaphore = ours();
       await semaphore.trySetPermits(2);
       const lease = await semaphore.acquire();
@@ -155,7 +155,7 @@ describe('SemaphoreService and RPermitExpirableSemaphore', () => {
     return;
   }
 
-  it('give back a permit of Node in Java, by its id', async () => {
+  it('release a permit of Node in Java, by its id', async () => {
     const semaphore = ours();
     await semaphore.trySetPermits(2);
     const lease = await semaphore.acquire({ permits: 2 });
@@ -168,7 +168,7 @@ describe('SemaphoreService and RPermitExpirableSemaphore', () => {
     expect(await semaphore.availablePermits()).toBe(2);
   });
 
-  it('give back a permit of Java in Node, by its id', async () => {
+  it('release a permit of Java in Node, by its id', async () => {
     const semaphore = ours();
     await semaphore.trySetPermits(3);
     const ids = await java.current.call<string[]>('A', PERMITS, 'acquire', 2, 60_000, MS);

@@ -11,9 +11,9 @@ const LEASE_LOST = { code: 'LEASE_LOST' };
 const listening = () => redis.listening('redisson_lock__channel:{a}');
 
 describe('what LockService leaves in Redis is what RLock leaves there', () => {
-  it('when it is taken, entered again and given back', async () => {
+  it('when it is taken, entered again and released', async () => {
     const { locks } = open();
-    const trace = await golden.scenario('taken, entered again, given back');
+    const trace = await golden.scenario('taken, entered again, released');
     await locks.using('a', async (lease) => {
       await trace.plays('A: lock.lock()', lease);
       await locks.using('a', () => trace.sees('A: lock.lock()'));
@@ -93,9 +93,9 @@ describe('what LockService leaves in Redis is what RLock leaves there', () => {
 });
 
 describe('what RLock leaves in Redis is understood by LockService', () => {
-  it('when it is taken, entered again and given back', async () => {
+  it('when it is taken, entered again and released', async () => {
     const { locks } = open();
-    const trace = await golden.scenario('taken, entered again, given back');
+    const trace = await golden.scenario('taken, entered again, released');
     for (const step of ['A: lock.lock()', 'A: lock.lock()', 'A: lock.unlock()']) {
       await trace.put(step);
       expect(await locks.tryAcquire('a')).toBeNull();

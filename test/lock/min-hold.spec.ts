@@ -114,7 +114,7 @@ describe('a lock with a shortest time', () => {
     expect(await redis.admin.exists('a')).toBe(0);
   });
 
-  it('has the longest of what nested calls ask for, once all are given back', async () => {
+  it('has the longest of what nested calls ask for, once all are released', async () => {
     const { locks } = open();
     await locks.using('a', () => locks.using('a', () => undefined, { minHoldMs: 20_000 }));
     expect(await redis.admin.pttl('a')).toBeGreaterThan(10_000);
@@ -253,7 +253,7 @@ describe('a lock with a shortest time', () => {
     expect(await redis.admin.exists('a')).toBe(0);
   });
 
-  it('is left to nobody by whoever does not hold it, and twice as once', async () => {
+  it('is left by no owner that does not hold it, and twice as once', async () => {
     await redis.admin.hset('a', 'other', 1);
     const leave = (owner: string) =>
       deliver(redis.admin, RELEASE_LATER, ['a'], { owner, keepMs: 1_000, channel: 'c' });

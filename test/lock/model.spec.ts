@@ -74,7 +74,7 @@ describe('LockService and its model', () => {
   });
 
   const loses = aName.map((name): Step<Model> => ({
-    shows: `the lease on ${name} runs out, or somebody deletes it`,
+    shows: `the lease on ${name} runs out, or another client deletes it`,
     run: async (model) => {
       await redis.admin.del(name);
       const holder = holderOf(model, name);

@@ -271,7 +271,7 @@ describe('LockService on the wire', () => {
     });
 
     it.each(others)(
-      'ends the lease of whoever held it before, and stays as it is: %s',
+      'ends the lease of the owner that held it before, and stays as it is: %s',
       async (_, write) => {
         const client = open({ watchdogLeaseMs: 600 });
         const lease = await client.locks.acquire('a');

@@ -13,7 +13,7 @@ const keys = (redissons: WireKeys): WireKeys => {
   const { b } = JSON.parse(JSON.stringify(redissons).replaceAll('<A>', '<A of b>')) as WireKeys;
   return { ...redissons, ...(b && { b }) };
 };
-/** Java gives both back at once; ours begins with the one that it took last. */
+/** Java releases both at once; ours begins with the one that it took last. */
 const messages = [
   ['redisson_lock__channel:{b}', '0'],
   ['redisson_lock__channel:{a}', '0'],
@@ -24,9 +24,9 @@ const isHeldBy = (trace: Replay, { leases }: MultiLease) => {
 };
 
 describe('what LockService.multi leaves in Redis is what RedissonMultiLock leaves there', () => {
-  it('when both are taken, entered again and given back', async () => {
+  it('when both are taken, entered again and released', async () => {
     const both = open().locks.multi(['b', 'a']);
-    const trace = await golden.scenario('both are taken and given back');
+    const trace = await golden.scenario('both are taken and released');
     await both.using(async (lease) => {
       isHeldBy(trace, lease);
       await trace.sees('A: multiLock.lock()', { keys });
@@ -56,10 +56,10 @@ describe('what LockService.multi leaves in Redis is what RedissonMultiLock leave
 });
 
 describe('what RedissonMultiLock leaves in Redis is understood by LockService.multi', () => {
-  it('when both are taken, entered again and given back', async () => {
+  it('when both are taken, entered again and released', async () => {
     const { locks } = open({ pollIntervalMs: 60_000 });
     const both = locks.multi(['a', 'b']);
-    const trace = await golden.scenario('both are taken and given back');
+    const trace = await golden.scenario('both are taken and released');
     const holding = ['A: multiLock.lock()', 'A: multiLock.tryLock()', 'A: multiLock.unlock()'];
     for (const step of holding) {
       await trace.put(step);

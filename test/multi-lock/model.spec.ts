@@ -93,7 +93,7 @@ describe('LockService.multi and its model', () => {
   });
 
   const loses = fc.constantFrom(...NAMES).map((name): Step<Model> => ({
-    shows: `the lease on ${name} runs out, or somebody deletes it`,
+    shows: `the lease on ${name} runs out, or another client deletes it`,
     run: async (model) => {
       await redis.admin.del(name);
       const holder = holderOf(model, name);

@@ -24,7 +24,7 @@ describe('LockService.multi', () => {
   const open = useLocks(redis, (context) => new LockService(context));
   const heldKeys = async () => (await redis.admin.keys('[^n]*')).sort();
 
-  it('gets all locks with one lease, and gives all of them back', async () => {
+  it('gets all locks with one lease, and releases all of them', async () => {
     const { locks } = open();
     const lease = await locks.multi(['c', 'a', 'b']).acquire();
     expect(await heldKeys()).toEqual(['a', 'b', 'c']);
@@ -58,7 +58,7 @@ describe('LockService.multi', () => {
     await second.release();
   });
 
-  it('keeps nothing when one of them is held by somebody else', async () => {
+  it('keeps nothing when one of them is held by another owner', async () => {
     const [mine, other] = [open().locks, open().locks];
     const theirs = await other.acquire('b');
     const all = mine.multi(['a', 'b', 'c']);
@@ -185,7 +185,7 @@ describe('LockService.multi', () => {
     await lease.release();
   });
 
-  it('gives all others back when the release of one fails', async () => {
+  it('releases all others when the release of one fails', async () => {
     const direct = open();
     const faulty = open({ connection: proxy.current.url });
     const all = direct.locks.multi([faulty.locks.get('a'), 'b', 'c']);

@@ -70,7 +70,7 @@ describe('who goes first at a read-write lock', () => {
       await Promise.all(crowd);
     });
 
-    it('does not keep out who reads already, nor the reads of whoever writes', async () => {
+    it('does not keep out readers that read already, nor the reads of a writer', async () => {
       const { read, write } = lockOf();
       const writing: Promise<Lease>[] = [];
       await read.using(async () => {

@@ -26,7 +26,7 @@ const bothOfA = {
 };
 
 describe('what ReadWriteLockService leaves in Redis is what RReadWriteLock leaves there', () => {
-  it('when somebody writes, but a nested write adds no lease to what is left', async () => {
+  it('when an owner writes, but a nested write adds no lease to what is left', async () => {
     const [{ write }, other] = [lockOf(), lockOf()];
     const trace = await golden.scenario('a writer');
     await write.using(async (lease) => {
@@ -116,7 +116,7 @@ describe('what ReadWriteLockService leaves in Redis is what RReadWriteLock leave
 });
 
 describe('what RReadWriteLock leaves in Redis is understood by ReadWriteLockService', () => {
-  it('when somebody writes', async () => {
+  it('when a Java thread writes', async () => {
     const { read, write } = lockOf();
     const trace = await golden.scenario('a writer');
     for (const step of ['A: writeLock.lock()', 'A: writeLock.lock()', 'A: writeLock.unlock()']) {

@@ -225,7 +225,7 @@ describe('a write lock that is handed on, and readers, which go first', () => {
     await written.release();
   });
 
-  it('is held to everybody while a writer that was handed it has yet to enter', async () => {
+  it('is held to all callers while a writer that was handed it has yet to enter', async () => {
     const [holder, waiter] = [opened(), opened({ claimTimeMs: 20_000 })];
     const written = await holder.locks.get('a').write.acquire();
     const waiting = waiter.locks.get('a').write.acquire({ ...PATIENT, fenced: true });
@@ -252,7 +252,7 @@ describe('a write lock that is handed on, and readers, which go first', () => {
     await lease.release();
   });
 
-  it('is not handed to whoever waits for a lock of another kind with the name', async () => {
+  it('is not handed to a waiter for a lock of another kind with the name', async () => {
     const other = opened();
     const locks = new LockService(other.context);
     const [holder, writer] = [opened(), lockOf()];

@@ -106,7 +106,7 @@ describe('ReadWriteLockService and its model', () => {
   );
 
   const loses = fc.constantFrom(...NAMES).map((name): Step<Model> => ({
-    shows: `the leases on ${name} run out, or somebody deletes it`,
+    shows: `the leases on ${name} run out, or another client deletes it`,
     run: async ({ grants }) => {
       await redis.admin.del(name);
       for (const grant of grants) if (grant.name === name) grant.isLost = true;

@@ -37,10 +37,10 @@ describe('what Redisson tests of a read-write lock', () => {
   it('testMultiRead, testWriteLock: who keeps out whom', async () => {
     const [ours, others] = [lockOf(), lockOf()];
     const tries = async () => [
-      (await giveBack(await ours.read.tryAcquire())) !== null,
-      (await giveBack(await others.read.tryAcquire())) !== null,
-      (await giveBack(await ours.write.tryAcquire())) !== null,
-      (await giveBack(await others.write.tryAcquire())) !== null,
+      (await release(await ours.read.tryAcquire())) !== null,
+      (await release(await others.read.tryAcquire())) !== null,
+      (await release(await ours.write.tryAcquire())) !== null,
+      (await release(await others.write.tryAcquire())) !== null,
     ];
     expect(await tries()).toEqual([true, true, true, true]);
     await ours.read.using(tries).catch((error: unknown) => {
@@ -73,7 +73,7 @@ describe('what Redisson tests of a read-write lock', () => {
     expect(await redis.admin.keys('*')).toEqual([]);
   });
 
-  it('testConcurrency: readers overlap, and no writer is ever inside with anybody', async () => {
+  it('testConcurrency: readers overlap, and no writer is ever inside with another owner', async () => {
     const clients = [open(), open(), open()];
     const [reads, writes] = [new Section(), new Section()];
     let readers = 0;
@@ -129,7 +129,7 @@ describe('what Redisson tests of a read-write lock', () => {
   );
 });
 
-async function giveBack(lease: Lease | null): Promise<Lease | null> {
+async function release(lease: Lease | null): Promise<Lease | null> {
   await lease?.release();
   return lease;
 }

@@ -358,7 +358,7 @@ describe('a read-write lock on the wire', () => {
       expect(await redis.admin.keys('*')).toEqual(['a']);
     });
 
-    it.each(others)('ends the lease of whoever held it before: %s', async (_, write) => {
+    it.each(others)('ends the lease of the owner that held it before: %s', async (_, write) => {
       for (const side of ['read', 'write'] as const) {
         const lease = await lockOf()[side].acquire();
         await redis.admin.del('a');

@@ -138,18 +138,21 @@ describe('RedLockProtocol and its model', () => {
     else expect(answer).not.toBe(false);
   });
 
-  const loses = onHolder('the lease runs out, or somebody deletes it', async (model, holder) => {
-    await Promise.all(servers.map(({ admin }) => admin.del(KEY)));
-    const { protocol, reachable } = bound(clientOf(holder.client));
-    const renewing = protocol.renew([{ key: KEY, owner: holder.owner, renewMs: LEASE_MS }]);
-    const answer = await renewing.then(({ value }) => value[0], asBackendError);
-    if (reachable === NODES) expect(answer).toBe(false);
-    else expect(answer).not.toBe(true);
-    // A client that did not learn of the loss gives the lock back at its end by the local clock.
-    if (answer !== false)
-      await protocol.release({ key: KEY, owner: holder.owner }, 0).catch(asBackendError);
-    model.holder = undefined;
-  });
+  const loses = onHolder(
+    'the lease runs out, or another client deletes it',
+    async (model, holder) => {
+      await Promise.all(servers.map(({ admin }) => admin.del(KEY)));
+      const { protocol, reachable } = bound(clientOf(holder.client));
+      const renewing = protocol.renew([{ key: KEY, owner: holder.owner, renewMs: LEASE_MS }]);
+      const answer = await renewing.then(({ value }) => value[0], asBackendError);
+      if (reachable === NODES) expect(answer).toBe(false);
+      else expect(answer).not.toBe(true);
+      // A client that did not learn of the loss releases the lock at its end by the local clock.
+      if (answer !== false)
+        await protocol.release({ key: KEY, owner: holder.owner }, 0).catch(asBackendError);
+      model.holder = undefined;
+    },
+  );
 
   const leaves = onHolder('the holder leaves', async (model, { client, owner }) => {
     const { protocol, reachable } = bound(clientOf(client));

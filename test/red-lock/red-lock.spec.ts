@@ -141,7 +141,7 @@ describe('RedLockService on three servers', () => {
     expect(await admin.get('count')).toBe('15');
   });
 
-  it('grants with one node held by somebody else, whichever it is', async () => {
+  it('grants with one node held by another owner, whichever it is', async () => {
     const { locks } = await ready(open());
     for (const server of servers) {
       await occupy(server);
@@ -153,7 +153,7 @@ describe('RedLockService on three servers', () => {
     }
   });
 
-  it('refuses with two nodes held by somebody else, and keeps no vote', async () => {
+  it('refuses with two nodes held by another owner, and keeps no vote', async () => {
     const { locks } = await ready(open());
     const [first, second] = servers as [RedisFixture, RedisFixture, RedisFixture];
     await Promise.all([occupy(first), occupy(second)]);
@@ -216,7 +216,7 @@ describe('RedLockService on three servers', () => {
     }
   });
 
-  it('gives a vote back that comes too late to be of use', async () => {
+  it('releases a vote that comes too late to be of use', async () => {
     const { locks } = await ready(openProxied({ watchdogLeaseMs: LEASE_MS }));
     await Promise.all([0, 2].map((node) => occupy(servers[node] as RedisFixture)));
     // Or its answer, which is held, would be that it does not know the script.
@@ -351,7 +351,7 @@ describe('RedLockService on three servers', () => {
     await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
   });
 
-  it('is put on a node whose vote somebody else gives back, and outlives then that another forgets it', async () => {
+  it('is put on a node that another owner releases, and outlives then that another node forgets it', async () => {
     const ran: string[] = [];
     const holder = await ready(open({ decorate: recording(2, ran) }));
     const other = await ready(open());
@@ -486,7 +486,7 @@ describe('RedLockService on three servers', () => {
     expect(performance.now() - sinceRelease).toBeLessThan(1_000);
   });
 
-  it('settles split votes: whoever was first on one node each, one of them gets in', async () => {
+  it('settles split votes: of clients that were first on one node each, one gets in', async () => {
     const clients = await Promise.all([0, 1, 2].map(() => ready(open())));
     const order: string[] = [];
     await Promise.all(
@@ -499,7 +499,7 @@ describe('RedLockService on three servers', () => {
     expect(new Set(order).size).toBe(3);
   });
 
-  it('tells nobody of a vote that is given back', async () => {
+  it('notifies no waiter of a vote that is released', async () => {
     const ran: string[] = [];
     const { locks } = await ready(open({ decorate: recording(2, ran) }));
     await Promise.all([0, 1].map((node) => occupy(servers[node] as RedisFixture)));
@@ -570,7 +570,7 @@ describe('RedLockService on three servers', () => {
     await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
     await expect(holder.locks.acquire('a')).rejects.toThrow(LockShutdownError);
   });
-  it('does not ask in a loop while somebody holds the lock for minutes', async () => {
+  it('does not ask in a loop while another owner holds the lock for minutes', async () => {
     const { locks } = await ready(open());
     await Promise.all(servers.map((server) => occupy(server)));
     await servers[0]?.resetCommandStats();

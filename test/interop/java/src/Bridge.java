@@ -119,7 +119,7 @@ public final class Bridge {
     if (kind.equals("isParked")) return isParked(call.get("thread").getAsString());
     if (kind.equals("owner")) return redisson.getId() + ":" + Thread.currentThread().getId();
     if (kind.equals("load")) return load(call.get("method").getAsString(), call);
-    // As in a Java service: an object belongs to whoever asked for it, because it keeps the lease.
+    // As in a Java service: an object belongs to the thread that uses it, because it keeps the lease.
     String id = call.get("thread") + " " + kind + " " + call.get("name");
     Object object = objects.get(id);
     if (object == null) objects.put(id, object = objectOf(kind, call.get("name")));
