@@ -97,7 +97,7 @@ describe('CountingSemaphore when an answer is lost', () => {
     await expectCancelled();
   });
 
-  it('gives back what is granted in the very turn in which the signal aborts', async () => {
+  it('releases what is granted in the very turn in which the signal aborts', async () => {
     const { semaphore, context } = await opened();
     await semaphore.release(50);
     for (let hops = 0; hops < 20; hops += 1) {
@@ -154,7 +154,7 @@ describe('CountingSemaphore when an answer is lost', () => {
     }, 15_000);
   });
 
-  it('tells why a release is refused, and gives back when it is no more', async () => {
+  it('tells why a release is refused, and releases when it is no more', async () => {
     const { semaphore } = await opened();
     await redis.admin.set('a', 1);
     await redis.admin.acl('SETUSER', 'default', '-incrby');

@@ -39,7 +39,7 @@ describe('what the counting semaphore leaves in Redis is what RSemaphore leaves 
     await trace.sees('B: semaphore.acquire(3) goes on');
   });
 
-  it('when there are more or fewer permits, but ours wakes nobody when they are fewer', async () => {
+  it('when there are more or fewer permits, but ours wakes no waiter when they are fewer', async () => {
     const semaphore = semaphoreOf();
     const trace = await golden.scenario('more permits, fewer permits, none');
     await trace.plays('A: semaphore.trySetPermits(1)', semaphore.trySetPermits(1));

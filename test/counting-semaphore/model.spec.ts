@@ -99,7 +99,7 @@ describe('CountingSemaphore and its model', () => {
   });
 
   const loses = fc.constantFrom(...NAMES).map((name): Step<Model> => ({
-    shows: `somebody deletes ${name}`,
+    shows: `another client deletes ${name}`,
     run: async ({ free }) => {
       await redis.admin.del(name);
       free.delete(name);

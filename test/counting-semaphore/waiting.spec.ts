@@ -30,7 +30,7 @@ describe('CountingSemaphore: waiting', () => {
     expect(await free()).toBe(0);
   });
 
-  it('gives back permits that were granted after the caller had gone', async () => {
+  it('releases permits that were granted after the caller had gone', async () => {
     const client = open({ connection: proxy.current.url });
     const semaphore = client.locks.get('a');
     await semaphore.trySetPermits(100);
@@ -65,7 +65,7 @@ describe('CountingSemaphore: waiting', () => {
     expect(sinceRelease.ms).toBeLessThan(5 * 100 + PROMPT_MS);
   });
 
-  it('finds out by its poll when nobody could be told, and says so', async () => {
+  it('finds out by its poll when no waiter could be notified, and says so', async () => {
     const waiting = semaphoreOf({ pollIntervalMs: 100 }).acquire(1, { waitTimeMs: LONG_MS });
     await listening();
     await redis.admin.acl('SETUSER', 'mute', 'on', 'nopass', '~*', 'resetchannels', '+@all');

@@ -100,7 +100,7 @@ describe('FencingGuard in Redis', () => {
     await expect(guard.write(1, 'odd', 'set', 1)).rejects.toMatchObject({ code: 'LOCK_STATE' });
   });
 
-  describe('a write that Redis refuses overtakes nobody', () => {
+  describe('a write that Redis refuses overtakes no writer', () => {
     const FENCE = 'nestjs_fence:{stock}';
     const rights = ['reset', 'on', '>pass', '+eval', '+evalsha', '+info', '+get', '+set', '~*'];
     const refusals: [string, () => Promise<unknown>, string | undefined, object][] = [
@@ -164,7 +164,7 @@ describe('FencingGuard in Redis', () => {
       ['xx', undefined],
     ];
 
-    it.each(unmet)('with %s, says so and overtakes nobody', async (condition, value) => {
+    it.each(unmet)('with %s, says so and overtakes no writer', async (condition, value) => {
       const { guard } = open().locks;
       if (value !== undefined) await redis.admin.set('stock', value);
       expect(await guard.write(9, 'stock', 'set', 'mine', condition)).toBe(false);

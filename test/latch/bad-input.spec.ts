@@ -56,7 +56,7 @@ describe('LatchService given bad input', () => {
     }
   });
 
-  it('goes on when the key is deleted by somebody else', async () => {
+  it('goes on when the key is deleted by another client', async () => {
     const latch = open({ pollIntervalMs: 50 }).locks.get('a');
     await latch.trySetCount(2);
     const waiting = latch.wait({ waitTimeMs: 60_000 });

@@ -69,7 +69,7 @@ describe('LatchService and its model', () => {
   });
 
   const loses = fc.constantFrom(...NAMES).map((name): Step<Model> => ({
-    shows: `somebody deletes ${name}`,
+    shows: `another client deletes ${name}`,
     run: async ({ left }) => {
       await redis.admin.del(name);
       left.delete(name);

@@ -63,7 +63,7 @@ describe('LatchService: waiting', () => {
     lost.heal();
   });
 
-  it('finds out by its poll when nobody could be told, and says so', async () => {
+  it('finds out by its poll when no waiter could be notified, and says so', async () => {
     const latch = latchOf({ pollIntervalMs: 100 });
     await latch.trySetCount(1);
     const waiting = latch.wait({ waitTimeMs: LONG_MS });
@@ -102,7 +102,7 @@ describe('LatchService: waiting', () => {
     expect(sent.evalsha).toBe(1);
   });
 
-  it('asks anew for whoever comes while an answer is on its way', async () => {
+  it('asks anew for a waiter that comes while an answer is on its way', async () => {
     const latch = latchOf({ connection: proxy.current.url });
     await latch.getCount();
     const answer = proxy.current.hold('toClient');

@@ -125,7 +125,7 @@ describe('LatchService on the wire', () => {
     ]);
   });
 
-  it('CountDownLatchPubSubTest: one message lets everybody go on', async () => {
+  it('CountDownLatchPubSubTest: one message lets all waiters go on', async () => {
     const latches = [1, 2, 3].map(() => latchOf({ pollIntervalMs: LONG_MS }));
     await latches[0]?.trySetCount(1);
     const waiting = latches.map((latch) => watch(latch.wait({ waitTimeMs: LONG_MS })));

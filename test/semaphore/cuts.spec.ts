@@ -24,7 +24,7 @@ describe('SemaphoreService when an answer is lost', () => {
     return { client, semaphore };
   };
 
-  it('gives back once what was released twice, and does not call it lost', async () => {
+  it('counts once what was released twice, and does not call it lost', async () => {
     const { client, semaphore } = await opened();
     const lease = await semaphore.acquire({ permits: 3 });
     const fault = proxy.current.loseAnswerTo(RELEASE);
@@ -35,7 +35,7 @@ describe('SemaphoreService when an answer is lost', () => {
     expect(client.eventsOf('lost').filter(({ name }) => name === 'a')).toEqual([]);
   });
 
-  it('gives back what a caller gets who has gone meanwhile', async () => {
+  it('releases what a caller gets that has gone meanwhile', async () => {
     const { client, semaphore } = await opened();
     const abort = new AbortController();
     const held = proxy.current.hold('toClient');

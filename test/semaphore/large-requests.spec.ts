@@ -45,7 +45,7 @@ describe('a request for many permits at once', () => {
     await Promise.all(small);
   });
 
-  it('keeps out whoever would take from it, until it is in', async () => {
+  it('keeps out callers that would take from it, until it is in', async () => {
     const { leases, waiting, small } = await withLargeWaiter();
     expect(await small.tryAcquire()).toBeNull();
     const next = small.acquire({ waitTimeMs: 60_000 });

@@ -89,7 +89,7 @@ describe('SemaphoreService and its model', () => {
     else await expect(lease.renew()).rejects.toThrow(LeaseLostError);
   });
 
-  const releases = onGrant('is given back', async (grant, model) => {
+  const releases = onGrant('is released', async (grant, model) => {
     const { lease } = grant;
     const wasHeld = lease.state === 'held';
     // Delivered twice, the second finds nothing; that is not called lost.
@@ -102,7 +102,7 @@ describe('SemaphoreService and its model', () => {
   });
 
   const releasesById = someIds.map(({ client, from, count }): Step<Model> => ({
-    shows: `client ${String(client)} gives back ${String(count)} by id, one of them perhaps unknown`,
+    shows: `client ${String(client)} releases ${String(count)} by id, one of them perhaps unknown`,
     run: async (model) => {
       const known = [...model.held, 'f'.repeat(32)];
       const ids = Array.from({ length: count }, (_, i) => known[(from + i) % known.length] ?? '');
@@ -152,7 +152,7 @@ describe('SemaphoreService and its model', () => {
     }));
 
   const deletes = fc.boolean().map((all): Step<Model> => ({
-    shows: all ? 'somebody deletes the semaphore' : 'somebody deletes the counter',
+    shows: all ? 'another client deletes the semaphore' : 'another client deletes the counter',
     run: async (model) => {
       await redis.admin.del(NAME, ...(all ? [timeoutOf(NAME)] : []));
       model.free = undefined;

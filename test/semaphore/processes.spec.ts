@@ -64,7 +64,7 @@ describe('permits of several processes', () => {
     expect(await semaphore.availablePermits()).toBe(1);
   });
 
-  it('are kept from nobody for long by a waiter whose process is killed', async () => {
+  it('are kept from no caller for long by a waiter whose process is killed', async () => {
     const [victim] = herd;
     const semaphore = open().locks.get('a');
     await semaphore.setPermits(3);

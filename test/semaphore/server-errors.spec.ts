@@ -52,7 +52,7 @@ describe('SemaphoreService given the errors of a real server', () => {
     expect(await redis.admin.exists(timeoutOf('a'))).toBe(0);
   });
 
-  it('NOPERM: gives back without the right to publish, and says that nobody was told', async () => {
+  it('NOPERM: releases without the right to publish, and says that no waiter was notified', async () => {
     await open().locks.get('a').setPermits(1);
     await redis.admin.acl('SETUSER', 'app', 'on', '>pass', '~*', 'resetchannels', '+@all');
     const client = open({ connection: redis.url.replace('://', '://app:pass@') });

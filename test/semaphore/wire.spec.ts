@@ -136,7 +136,7 @@ describe('SemaphoreService on the wire', () => {
       expect(await redis.admin.get('a')).toBe('0');
     });
 
-    it('can be given back by a Java service, by its id', async () => {
+    it('can be released by a Java service, by its id', async () => {
       const semaphore = open().locks.get('a');
       await semaphore.setPermits(1);
       const lease = await semaphore.acquire();
@@ -146,7 +146,7 @@ describe('SemaphoreService on the wire', () => {
       expect(await semaphore.availablePermits()).toBe(1);
     });
 
-    it('leaves a mark of whoever waits for several permits, with a TTL, and no more', async () => {
+    it('leaves a mark of a waiter for several permits, with a TTL, and no more', async () => {
       const semaphore = open({ pollIntervalMs: 200 }).locks.get('a');
       await semaphore.setPermits(2);
       const lease = await semaphore.acquire();
@@ -170,7 +170,7 @@ describe('SemaphoreService on the wire', () => {
   });
 
   describe('what we see of Java', () => {
-    it('keeps us out until it gives a permit back', async () => {
+    it('keeps us out until it releases a permit', async () => {
       const semaphore = open({ pollIntervalMs: 60_000 }).locks.get('a');
       expect(await java.trySetPermits(redis.admin, 'a', 1)).toBe(true);
       expect(await semaphore.trySetPermits(4)).toBe(false);
@@ -190,7 +190,7 @@ describe('SemaphoreService on the wire', () => {
       expect(sinceRelease.ms).toBeLessThan(PROMPT_MS);
     });
 
-    it('can be given back here, by its ids', async () => {
+    it('can be released here, by its ids', async () => {
       const semaphore = open().locks.get('a');
       await java.trySetPermits(redis.admin, 'a', 3);
       const ids = (await java.tryAcquire(redis.admin, 'a', 3)) ?? [];
