@@ -18,7 +18,7 @@ type Work = () => Promise<unknown>;
 /** Runs the jobs of all requests, one after the other. */
 type Add = (job: Work) => unknown;
 
-/** A pool with one connection. Whoever returns it calls the next callback. */
+/** A pool with one connection. The caller that returns it calls the next callback. */
 function callbackPool(): Add {
   const waiting: (() => void)[] = [];
   let isFree = true;
@@ -92,7 +92,7 @@ class Scene {
     await entering;
   };
 
-  /** The same, and nobody waits for it. */
+  /** The same, and no caller waits for it. */
   readonly start = (): void => {
     void this.enter();
   };

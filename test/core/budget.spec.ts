@@ -48,7 +48,7 @@ describe('The budget of a lock', () => {
     expect(timers).toBeLessThan(CYCLES / 10);
   };
 
-  it('holds for an acquire and a release of which nobody else knows', async () => {
+  it('holds for an acquire and a release of which no other client knows', async () => {
     const client = openStill();
     const all = await made(client, async (cycles) => {
       for (let i = 0; i < cycles; i += 1) {

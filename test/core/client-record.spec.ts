@@ -109,7 +109,7 @@ describe('inspect', () => {
     await redis.admin.flushall();
   });
 
-  it('gives a process of Java none, and no process to what somebody wrote there', async () => {
+  it('gives a process of Java none, and no process to what another client wrote there', async () => {
     const locks = open();
     const java = '0f7d2c3e-52d1-4c36-9d2c-6f1e5a1e2b3c:12';
     await redis.admin.hset('a', java, 1);

@@ -27,7 +27,7 @@ const open = useLocks(redis, (context) => ({
   latches: new LatchService(context),
 }));
 const LEASE = { leaseTimeMs: 20_000 };
-const NOBODY = { remainingMs: 0, holders: [], holderCount: 0, queues: [] };
+const NOT_HELD = { remainingMs: 0, holders: [], holderCount: 0, queues: [] };
 const nearly = (ms: number) => expect.closeTo(ms, -4);
 
 afterEach(async () => {
@@ -39,7 +39,7 @@ describe('LockMonitor.inspect', () => {
     const { monitor } = open({ keyPrefix: 'app:' }).locks;
     expect(await monitor.inspect('a')).toEqual({
       ...{ name: 'a', key: 'app:a', kinds: [] },
-      ...NOBODY,
+      ...NOT_HELD,
     });
   });
 
@@ -123,7 +123,7 @@ describe('LockMonitor.inspect', () => {
     await held.release();
     await (await waiting).release();
     const over = await monitor.inspect('a');
-    expect(over).toMatchObject({ kinds: ['fair'], ...NOBODY, queues: [{ length: 1 }] });
+    expect(over).toMatchObject({ kinds: ['fair'], ...NOT_HELD, queues: [{ length: 1 }] });
   });
 
   it('shows readers with a lease each, the dead too, and writers that wait', async () => {
@@ -189,7 +189,7 @@ describe('LockMonitor.inspect', () => {
     await latches.get('a').trySetCount(3);
     expect(await monitor.inspect('a')).toEqual({
       ...{ name: 'a', key: 'a', kinds: ['semaphore', 'counting-semaphore', 'latch'] },
-      ...{ ...NOBODY, count: 3, permits: { available: 3, acquired: 0, capacity: 3 } },
+      ...{ ...NOT_HELD, count: 3, permits: { available: 3, acquired: 0, capacity: 3 } },
     });
     await semaphores.counting('b').addPermits(-2);
     const { kinds, count } = await monitor.inspect('b');
@@ -202,7 +202,7 @@ describe('LockMonitor.inspect', () => {
     ['a hash of another kind', (key) => redis.admin.hset(key, 'name', 'Li')],
     ['a hash of two owners', (key) => redis.admin.hset(key, 'a:1', 1, 'b:1', 1)],
     ['a lock with a text for a count', (key) => redis.admin.hset(key, 'a:1', 'often')],
-    ['a read-write lock of nobody', (key) => redis.admin.hset(key, 'mode', 'read')],
+    ['a read-write lock without an owner', (key) => redis.admin.hset(key, 'mode', 'read')],
   ])('rejects for %s, which is no lock', async (_, write) => {
     await write('a');
     await expect(open().locks.monitor.inspect('a')).rejects.toThrow(LockStateError);
@@ -216,7 +216,7 @@ describe('LockMonitor.inspect', () => {
     for (const key of ['nestjs_lock_queue:{a}', 'nestjs_rwlock_writers:{a}']) {
       await redis.admin.rpush(key, 'x');
     }
-    expect(await monitor.inspect('a')).toMatchObject({ kinds: [], ...NOBODY });
+    expect(await monitor.inspect('a')).toMatchObject({ kinds: [], ...NOT_HELD });
     await redis.admin.flushall();
     await redis.admin.zadd('{a}:timeout', 'inf', 'a permit of Java');
     await redis.admin.zadd('nestjs_lock_queue:{a}', '-inf', 'waiter', 'inf', 'another');
@@ -310,7 +310,7 @@ describe('what the process of a holder learns', () => {
 });
 
 describe('LockMonitor.forceRelease', () => {
-  it('resolves with false where nobody holds anything', async () => {
+  it('resolves with false where nothing is held', async () => {
     const client = open();
     const { monitor, latches } = client.locks;
     await latches.get('latch').trySetCount(3);

@@ -12,8 +12,8 @@ import { eventually, Stopwatch, useLocks, useProxy, useRealRedis } from '../supp
 
 /** Callers of each way to give up; three ways to be late make about a thousand cases. */
 const CALLERS = 112;
-/** A grant is given back within a round trip of its arrival; here many of them are, in turn. */
-const GIVEN_BACK_MS = 5 * 200;
+/** A grant is released within a round trip of its arrival; here many of them are, in turn. */
+const RELEASED_MS = 5 * 200;
 
 describe('LockService when the caller has given up before the grant arrives', () => {
   const redis = useRealRedis();
@@ -64,36 +64,36 @@ describe('LockService when the caller has given up before the grant arrives', ()
   const locked = async () =>
     (await redis.admin.keys('*')).filter((key) => !key.startsWith('redisson_lock_token'));
 
-  const expectGivenBack = async () => {
+  const expectReleased = async () => {
     const sinceArrival = new Stopwatch();
     await eventually(async () => (await locked()).length === 0);
-    expect(sinceArrival.ms).toBeLessThan(GIVEN_BACK_MS);
+    expect(sinceArrival.ms).toBeLessThan(RELEASED_MS);
   };
 
-  it('gives back what was granted while the answer was on its way', async () => {
+  it('releases what was granted while the answer was on its way', async () => {
     const client = await opened();
     const fault = proxy.current.hold('toClient');
     await giveUp(client);
     await eventually(async () => expect(await locked()).toHaveLength(3 * CALLERS));
     fault.heal();
-    await expectGivenBack();
+    await expectReleased();
     expect(client.eventsOf('late-grant')).toHaveLength(3 * CALLERS);
     expect(client.eventsOf('acquired').map(({ name }) => name)).toEqual([
       ...['w', 'w', 'x', 'w', 'w', 'x'],
     ]);
   });
 
-  it('gives back what is granted after the request was on its way for too long', async () => {
+  it('releases what is granted after the request was on its way for too long', async () => {
     const client = await opened();
     const fault = proxy.current.hold('toServer');
     await giveUp(client);
     expect(await locked()).toEqual([]);
     fault.heal();
     await eventually(() => client.eventsOf('late-grant').length === 3 * CALLERS);
-    await expectGivenBack();
+    await expectReleased();
   });
 
-  it('gives back what is granted when ioredis sends the request again', async () => {
+  it('releases what is granted when ioredis sends the request again', async () => {
     const client = await opened();
     const fault = proxy.current.hold('toClient');
     const given = giveUp(client);
@@ -106,10 +106,10 @@ describe('LockService when the caller has given up before the grant arrives', ()
     await redis.admin.flushall();
     await proxy.current.accept();
     await eventually(() => client.eventsOf('late-grant').length === 3 * CALLERS);
-    await expectGivenBack();
+    await expectReleased();
   });
 
-  it('gives back a grant that could not be given back at first', async () => {
+  it('releases a grant that could not be released at first', async () => {
     const client = await opened();
     const fault = proxy.current.hold('toClient', { containing: '' });
     const acquiring = client.locks.acquire('a', { waitTimeMs: 20 });
@@ -122,7 +122,7 @@ describe('LockService when the caller has given up before the grant arrives', ()
     expect(client.eventsOf('late-grant')).toHaveLength(1);
   });
 
-  it('gives back what an attempt may have got when a later one is refused, both too late', async () => {
+  it('releases what an attempt may have got when a later one is refused, both too late', async () => {
     // ioredis may not send anything again: the first attempt fails although it was executed.
     const client = open({
       connection: { host: '127.0.0.1', port: proxy.current.port, maxRetriesPerRequest: 0 },
@@ -143,7 +143,7 @@ describe('LockService when the caller has given up before the grant arrives', ()
     await eventually(async () => (await redis.admin.exists('a')) === 0);
   });
 
-  it('gives back what the first delivery got when the second is refused', async () => {
+  it('releases what the first delivery got when the second is refused', async () => {
     const client = await opened();
     proxy.current.loseReply({ containing: ACQUIRE.sha1, times: 1 });
     const second = holdLater();

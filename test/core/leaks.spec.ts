@@ -9,7 +9,7 @@ const { redis, start } = describeLeaks([
   [60_000, 'names that are locked once', (call, cycles) => call.use(cycles, cycles)],
   [2_000, 'names that others have', (call, cycles) => call.refuse(cycles, cycles)],
   [1_000, 'names of other kinds of lock', (call, cycles) => call.useAll(cycles, cycles)],
-  [2_000, 'locks that are taken, nested, and given back', (call, cycles) => call.take(cycles)],
+  [2_000, 'locks that are taken, nested, and released', (call, cycles) => call.take(cycles)],
 ]);
 
 it('lets the process end by itself once it is closed, whatever it has done', async () => {

@@ -28,11 +28,11 @@ interface Kind {
   readonly name: string;
   /** Another client takes the name, so callers have to wait; the returned function lets them in. */
   occupy(by: Services, name: string): Promise<() => Promise<unknown>>;
-  /** Waits for it; what it resolves with may be given back. */
+  /** Waits for it; what it resolves with may be released. */
   wait(services: Services, name: string, how?: How): Promise<unknown>;
   /** One attempt, or one look. */
   try(services: Services, name: string): Promise<unknown>;
-  /** The caller keeps the result until it gives it back. */
+  /** The caller keeps the result until it releases it. */
   readonly isLease: boolean;
 }
 
@@ -103,7 +103,7 @@ function releaseOf(lease: { release(): Promise<void> }): () => Promise<void> {
   return () => lease.release();
 }
 
-async function giveBack(had: unknown): Promise<void> {
+async function release(had: unknown): Promise<void> {
   if (typeof had === 'object' && had !== null) await (had as Released).release();
 }
 interface Released {
@@ -139,7 +139,7 @@ describe('limits', () => {
       const letIn = await kind.occupy(rival.services, 'a');
       const client = open({ maxWaitersPerKey: 2, pollIntervalMs: 60_000 });
       const { services } = client;
-      const waiting = [1, 2].map(() => watch(kind.wait(services, 'a').then(giveBack)));
+      const waiting = [1, 2].map(() => watch(kind.wait(services, 'a').then(release)));
       const error = { limit: 'maxWaitersPerKey', most: 2, lockName: 'a' };
       await refuses(client, () => kind.wait(services, 'a'), error);
       await roundTrips(redis, 20);
@@ -178,8 +178,8 @@ describe('limits', () => {
       const third = kind.wait(services, 'a');
       await refuses(client, () => kind.wait(services, 'a'), {});
       await letIn();
-      await giveBack(await third);
-      await giveBack(await kind.wait(services, 'a'));
+      await release(await third);
+      await release(await kind.wait(services, 'a'));
     });
 
     it('neither counts nor refuses those who do not wait', async () => {
@@ -192,7 +192,7 @@ describe('limits', () => {
       tries.push(kind.try(services, 'a'));
       for (const outcome of await Promise.all(tries)) expect([null, false]).toContain(outcome);
       await letIn();
-      await giveBack(await waiting);
+      await release(await waiting);
     });
 
     it('refuses one key too many before anything is sent', async () => {
@@ -217,11 +217,11 @@ describe('limits', () => {
       await letIn();
       const had = await waiting;
       if (kind.isLease) await refuses(client, () => kind.wait(services, 'c'), error);
-      await giveBack(had);
+      await release(had);
       const letIntoC = await kind.occupy(rival.services, 'c');
       const next = kind.wait(services, 'c');
       await letIntoC();
-      await giveBack(await next);
+      await release(await next);
       abort.abort(new Error('enough'));
       await expect(other).rejects.toThrow('enough');
       await expect(third.promise).rejects.toThrow('enough');
@@ -239,7 +239,7 @@ describe('limits', () => {
       await refuses(client, () => read.acquire(), { limit: 'maxWaitersPerKey' });
       await refuses(client, () => write.acquire(), { limit: 'maxWaitersPerKey' });
       await written.release();
-      await Promise.all([reading.then(giveBack), writing.then(giveBack)]);
+      await Promise.all([reading.then(release), writing.then(release)]);
     });
 
     it('do not keep a holder from a nested call', async () => {
@@ -248,7 +248,7 @@ describe('limits', () => {
       const { read, write } = readWrite.get('b');
       let waiting: Promise<void>[] = [];
       const most = await locks.using('a', async () => {
-        waiting = [locks.acquire('a').then(giveBack)];
+        waiting = [locks.acquire('a').then(release)];
         return locks.using('a', () => locks.using('a', ({ holdCount }) => holdCount));
       });
       expect(most).toBe(3);
@@ -259,7 +259,7 @@ describe('limits', () => {
         await read.using(() => read.using(() => undefined));
       });
       await roundTrips(redis, 5);
-      waiting = [read.acquire().then(giveBack)];
+      waiting = [read.acquire().then(release)];
       gate.open();
       await writing;
       await Promise.all(waiting);
@@ -270,12 +270,12 @@ describe('limits', () => {
       const { locks } = client.services;
       await locks.using('a', async () => {
         const lease = await locks.acquire('a');
-        const waiting = [1, 2].map(() => locks.acquire('a').then(giveBack));
+        const waiting = [1, 2].map(() => locks.acquire('a').then(release));
         expect(await locks.tryAcquire('a')).toBeNull();
         await refuses(client, () => locks.acquire('a'), { limit: 'maxWaitersPerKey', most: 2 });
         await lease.release();
         await Promise.all(waiting);
-        await giveBack(await locks.acquire('a'));
+        await release(await locks.acquire('a'));
       });
     });
   });
@@ -291,7 +291,7 @@ describe('limits', () => {
       for (const outcome of outcomes) {
         if (outcome.status === 'fulfilled') await outcome.value.release();
       }
-      await giveBack(await client.services.locks.acquire('z'));
+      await release(await client.services.locks.acquire('z'));
     });
 
     it('are one limit for all kinds, and count a name once', async () => {
@@ -308,7 +308,7 @@ describe('limits', () => {
       await permits[0]?.release();
       await refuses(client, () => fair.acquire('f'), { limit: 'maxKeys', most: 3 });
       await readers[1].release();
-      await giveBack(await fair.acquire('f'));
+      await release(await fair.acquire('f'));
       await Promise.all([lease.release(), permits[1]?.release()]);
     });
 
@@ -324,7 +324,7 @@ describe('limits', () => {
       const outliving = await write.using(() => read.acquire());
       await refuses(client, () => locks.acquire('b'), { lockName: 'b' });
       await outliving.release();
-      await giveBack(await locks.acquire('b'));
+      await release(await locks.acquire('b'));
     });
 
     it('have room again when a lease is lost', async () => {
@@ -333,15 +333,15 @@ describe('limits', () => {
       const lease = await locks.acquire('a', { leaseTimeMs: 50 });
       await refuses(client, () => locks.acquire('b'), {});
       await eventually(() => lease.state === 'lost');
-      await giveBack(await locks.acquire('b'));
+      await release(await locks.acquire('b'));
       await expect(lease.release()).rejects.toThrow(LeaseLostError);
-      await giveBack(await locks.acquire('b'));
+      await release(await locks.acquire('b'));
     });
 
     it('count one whose caller has left as long as Redis owes its answer', async () => {
       const client = open({ maxKeys: 1 });
       const { locks } = client.services;
-      await giveBack(await locks.acquire('warm'));
+      await release(await locks.acquire('warm'));
       redis.pause();
       const abort = new AbortController();
       const left = locks.acquire('a', { signal: abort.signal });
@@ -350,17 +350,17 @@ describe('limits', () => {
       await refuses(client, () => locks.acquire('b'), { limit: 'maxKeys' });
       redis.resume();
       await eventually(async () => {
-        await giveBack(await locks.acquire('b'));
+        await release(await locks.acquire('b'));
       });
     });
 
-    it('give back what a multi lock had when they refuse the rest', async () => {
+    it('release what a multi lock holds when they refuse the rest', async () => {
       const { services } = open({ maxKeys: 2 });
       const all = services.locks.multi(['a', 'b', 'c']);
       await expect(all.acquire()).rejects.toMatchObject({ code: 'LOCK_LIMIT', lockName: 'c' });
       await expect(all.tryAcquire()).rejects.toThrow(LockLimitError);
       expect(await redis.admin.dbsize()).toBe(0);
-      await giveBack(await services.locks.multi(['a', 'b']).acquire());
+      await release(await services.locks.multi(['a', 'b']).acquire());
     });
 
     it('are not used by calls that are refused for another reason', async () => {
@@ -369,7 +369,7 @@ describe('limits', () => {
       const aborted = { signal: AbortSignal.abort(new Error('before')) };
       await expect(locks.acquire('a', aborted)).rejects.toThrow('before');
       await expect(locks.acquire('b', { leaseTimeMs: 1 })).rejects.toThrow(LockArgumentError);
-      await giveBack(await locks.acquire('c'));
+      await release(await locks.acquire('c'));
     });
   });
 

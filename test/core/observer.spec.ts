@@ -11,7 +11,7 @@ describe('LockObserver', () => {
   const { redis, proxy, open } = useProxiedClients(LockService);
   const types = (events: readonly LockEvent[]) => events.map(({ type }) => type);
 
-  it('hears of a lock that is taken, nested, and given back', async () => {
+  it('is notified of a lock that is taken, nested, and released', async () => {
     const { locks, events } = open();
     await locks.using('a', () => locks.using('a', () => undefined), { label: 'my lock' });
     const of = { name: 'a', kind: 'lock', label: 'my lock' };

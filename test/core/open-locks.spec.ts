@@ -165,7 +165,7 @@ describe('the services of openLocks()', () => {
     await redis.admin.del('a');
   });
 
-  it('semaphore counts what its own process has acquired, whoever released it', async () => {
+  it('semaphore counts what its own process has acquired, also when another process released it', async () => {
     const [taker, giver] = [
       open({ shutdownTimeoutMs: 60_000 }),
       open({ shutdownTimeoutMs: 60_000 }),

@@ -89,7 +89,7 @@ describe('LockService with many callers in one process', () => {
     await (await stuck.promise).release();
   });
 
-  it('keeps the order of those who stay, whoever leaves', async () => {
+  it('keeps the order of those that stay when others leave', async () => {
     const random = seededRandom('queue');
     const { locks } = await opened();
     const lease = await locks.acquire('a');
@@ -135,7 +135,7 @@ describe('LockService with many callers in one process', () => {
     await (await locks.acquire('b')).release();
   });
 
-  it('serves everybody once, in several processes, with unlucky mixtures of all calls', async () => {
+  it('serves every caller once, in several processes, with unlucky mixtures of all calls', async () => {
     const random = seededRandom('mixture');
     const clients = [await opened(), await opened(), await opened({ pollIntervalMs: 50 })];
     const section = new Section();

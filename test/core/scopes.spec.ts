@@ -105,7 +105,7 @@ describe('LockService: whose scope it is in which something is told', () => {
     return { locks: client.locks, acquire, attempts, time };
   };
 
-  it('lets no listener join the hold of whoever has armed the timer', async () => {
+  it('lets no listener join the hold of the caller that has armed the timer', async () => {
     const { locks, acquire, attempts } = openEager();
     await locks.using('hot', async () => {
       await acquire(100);
@@ -117,7 +117,7 @@ describe('LockService: whose scope it is in which something is told', () => {
   it.each<[string, (lease: Lease) => unknown]>([
     ['looks at it', ({ state }) => state],
     ['releases it', (lease) => lease.release().catch(() => undefined)],
-  ])('lets no listener join the hold of whoever %s and finds it lost', async (_, find) => {
+  ])('lets no listener join the hold of a caller that %s and finds it lost', async (_, find) => {
     const { locks, acquire, attempts, time } = openEager();
     const lease = await acquire(5_000);
     await locks.using('hot', async () => {

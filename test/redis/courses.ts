@@ -28,16 +28,16 @@ export class Stage {
     private readonly patienceMs = 5_000,
   ) {}
 
-  /** It is given back when the course ends, if not before. */
+  /** It is released when the course ends, if not before. */
   keep<Lease extends Held>(taking: Promise<Lease>): Promise<Lease> {
     taking.catch(() => undefined);
     this.#taken.push(taking);
     return taking;
   }
 
-  async giveBack(): Promise<void> {
-    const giving = this.#taken.map(async (taking) => (await taking).release());
-    await Promise.allSettled(giving);
+  async release(): Promise<void> {
+    const releasing = this.#taken.map(async (taking) => (await taking).release());
+    await Promise.allSettled(releasing);
   }
 
   /** Resolves once there is such a key; without the right to make it, soon, and at once thereafter. */

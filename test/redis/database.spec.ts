@@ -241,7 +241,7 @@ describe('the database of a connection', () => {
     await locks.using('a', () => undefined);
   });
 
-  it('that nobody has confirmed yet is waited for like a connection', async () => {
+  it('that the server has not confirmed yet is waited for like a connection', async () => {
     const { locks } = open({ connection: `${proxy.current.url}/3` });
     proxy.current.delay('toClient', 300);
     await expect(locks.acquire('a', { waitTimeMs: 50 })).rejects.toMatchObject({

@@ -150,7 +150,7 @@ describe('a script without one of its commands', () => {
       const steps = stepsOf([ours.connection, theirs.connection]);
       const stage = new Stage(ours.locks, theirs.locks, 'a', redis.admin);
       await COURSES[service](stage);
-      await stage.giveBack();
+      await stage.release();
       await MORE[service]?.(stage);
 
       const commands = PERMISSIONS[service].commands.filter((one) => !OF_CONNECTIONS.includes(one));

@@ -26,7 +26,7 @@ describe('while a slot of a Cluster is on its way', () => {
     ['the leases', [LEASES]],
     ['both', ['moving', LEASES]],
   ])(
-    'permits are renewed and given back, when %s has gone ahead',
+    'permits are renewed and released, when %s has gone ahead',
     async (_what, keys) => {
       const [ours, others] = [await process(), await process()].map(({ context }) =>
         new SemaphoreService(context).get('moving'),
@@ -70,7 +70,7 @@ describe('while a slot of a Cluster is on its way', () => {
     expect(await semaphore.availablePermits()).toBe(1);
   });
 
-  it('permits that are no leases are given back when it has arrived', async () => {
+  it('permits that are no leases are released when it has arrived', async () => {
     const { context } = await process();
     const semaphore = new SemaphoreService(context).counting('moving');
     await semaphore.trySetPermits(3);

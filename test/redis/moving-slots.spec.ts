@@ -52,7 +52,7 @@ describe('while a slot of a Cluster is on its way', () => {
     expect(Math.min(...sections)).toBeGreaterThan(total() / 5);
   });
 
-  it('a fair lock is taken, waited for and given back', async () => {
+  it('a fair lock is taken, waited for and released', async () => {
     const [ours, others] = [await process(), await process()].map(
       ({ context }) => new FairLockService(context),
     ) as [FairLockService, FairLockService];
@@ -117,7 +117,7 @@ describe('while a slot of a Cluster is on its way', () => {
     60_000,
   );
 
-  it('a read lock is renewed and given back', async () => {
+  it('a read lock is renewed and released', async () => {
     const { context } = await process();
     const { read } = new ReadWriteLockService(context).get('moving');
     const [one, other] = [await read.acquire(), await read.acquire()];
@@ -151,7 +151,7 @@ describe('while a slot of a Cluster is on its way', () => {
   );
 
   it.each([false, true])(
-    'a read-write lock is taken, waited for and given back (fenced: %p)',
+    'a read-write lock is taken, waited for and released (fenced: %p)',
     async (fenced) => {
       const processes = [await process('plain'), await process('plain')];
       const locks = processes.map(({ context }) => new ReadWriteLockService(context).get('moving'));

@@ -242,7 +242,7 @@ describe('LockService while Redis cannot be asked', () => {
     expect(client.eventsOf('suspect')).toHaveLength(1);
   }, 15_000);
 
-  it('takes nothing back that somebody else holds after a restart', async () => {
+  it('takes nothing back that another owner holds after a restart', async () => {
     const client = open({ watchdogLeaseMs: 3_000 });
     const lease = await client.locks.acquire('a');
     await redis.restart();

@@ -107,7 +107,7 @@ describe('the rights of a user, as the docs have them', () => {
     const used = await redis.commandsDuring(async () => {
       const stage = new Stage(ours.locks, theirs.locks, 'a', redis.admin);
       await COURSES[service](stage);
-      await stage.giveBack();
+      await stage.release();
       await eventually(isSilent);
     });
     const isOfScripts = (command: string) => ![...OTHERS, ...CONNECTION].includes(command);
@@ -127,7 +127,7 @@ describe('the rights of a user, as the docs have them', () => {
     const courses = SERVICES.map(async (service) => {
       const stage = new Stage(ours.locks, theirs.locks, service, redis.admin);
       await COURSES[service](stage);
-      await stage.giveBack();
+      await stage.release();
     });
     await Promise.all(courses);
     await eventually(isSilent);
@@ -152,7 +152,7 @@ describe('the rights of a user, as the docs have them', () => {
         () => undefined,
         (e: unknown) => e,
       );
-      await stage.giveBack();
+      await stage.release();
       await allow(user, rules);
       return { user, missing, error };
     });
@@ -168,7 +168,7 @@ describe('the rights of a user, as the docs have them', () => {
       const isMissed = refused.some(([who, object]) => who === user && object.startsWith(what));
       expect([missing, isMissed]).toEqual([missing, true]);
     }
-    // With all rights again, each client has given its locks back; no half-done step excludes another owner.
+    // With all rights again, each client has released its locks; no half-done step excludes another owner.
     await eventually(async () => {
       const keys = await redis.admin.keys(`${PREFIX}without-*`);
       const types = keys.map(async (key) => [key, await redis.admin.type(key)]);

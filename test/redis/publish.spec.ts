@@ -118,7 +118,7 @@ describeIfSharded('publish, in a cluster', () => {
   describe.each(PRIMITIVES.map((kind): [string, Kind] => [kind.title, kind]))(
     'of a %s',
     (_, kind) => {
-      /** A waiter is subscribed and waits; then `before` happens, and the holder gives the name back. */
+      /** A waiter is subscribed and waits; then `before` happens, and the holder releases the name. */
       const handOn = async (name: string, before: () => Promise<unknown>) => {
         const waitTimeMs = NEVER_POLL_MS;
         const held = await holder.against(name, waitTimeMs);
@@ -144,7 +144,7 @@ describeIfSharded('publish, in a cluster', () => {
         for (const { admin } of group.masters) await admin.flushall();
       });
 
-      it('whoever waits is woken up by a sharded message, wherever the slot has gone', async () => {
+      it('a waiter is woken up by a sharded message, wherever the slot has gone', async () => {
         const counted = await publishedDuring(async () => {
           for (const name of names) await handOn(name, () => Promise.resolve());
           const moved = 'product_moved';
@@ -160,7 +160,7 @@ describeIfSharded('publish, in a cluster', () => {
     },
   );
 
-  it('is heard by whoever listens in one way or the other when it is both', async () => {
+  it('reaches waiters that listen in one way or the other when it is both', async () => {
     const holder = open(await connect(), { settings, publish: 'both' });
     for (const publish of ['plain', 'sharded'] as const) {
       const waiter = open(await connect(), { settings, publish });
@@ -170,7 +170,7 @@ describeIfSharded('publish, in a cluster', () => {
     }
   });
 
-  it('opens one connection for sharded messages for each master that somebody waits on', async () => {
+  it('opens one connection for sharded messages for each master that a caller waits on', async () => {
     const holder = open(await connect());
     const waiter = open(await connect(), { settings });
     const names = Array.from({ length: 12 }, (_, i) => `product_${String(i)}`);
@@ -265,7 +265,7 @@ describeIfSharded('publish, in a cluster', () => {
     await (await waiting).release();
   });
 
-  it('auto asks again when nobody has answered', async () => {
+  it('auto asks again when no node has answered', async () => {
     let asked = 0;
     const client = await connect(undefined, (cluster) => {
       const call = cluster.call.bind(cluster) as (...args: string[]) => Promise<unknown>;

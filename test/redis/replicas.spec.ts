@@ -173,7 +173,12 @@ describe('minReplicas', () => {
     const FAULTS: [string, number, number, () => unknown][] = [
       ['more were asked for than there are', 3, 2, () => undefined],
       ['one stands still', 2, 1, () => group.replicas[0]?.server.pause()],
-      ['one follows nobody any more', 2, 1, () => group.replicas[0]?.admin.replicaof('NO', 'ONE')],
+      [
+        'one follows no master any more',
+        2,
+        1,
+        () => group.replicas[0]?.admin.replicaof('NO', 'ONE'),
+      ],
     ];
 
     afterEach(async () => {
@@ -182,7 +187,7 @@ describe('minReplicas', () => {
       await eventually(() => hasReplicas(master, REPLICAS));
     });
 
-    it.each(FAULTS)('%s: refuses, names both numbers, and gives it back', async (...row) => {
+    it.each(FAULTS)('%s: refuses, names both numbers, and releases it', async (...row) => {
       const [, minReplicas, replicas, fault] = row;
       const { locks } = await opened(master.server.url);
       await fault();
@@ -196,7 +201,7 @@ describe('minReplicas', () => {
         const { message } = error as LockReplicationError;
         expect(message).toContain(`${String(replicas)} of the ${String(minReplicas)} replicas`);
       }
-      // The client gives the grant back, long before the lease of 30 s ends.
+      // The client releases the grant, long before the lease of 30 s ends.
       await eventually(async () => expect(await master.admin.exists(NAME)).toBe(0));
       await (await locks.acquire(NAME, { waitTimeMs: 0 })).release();
     });
@@ -225,7 +230,7 @@ describe('minReplicas', () => {
       await expect(refused).rejects.toThrow(LockReplicationError);
     });
 
-    it('gives back only what it has asked for: the outer hold stays', async () => {
+    it('releases only what it has asked for: the outer hold stays', async () => {
       const { locks } = await opened(master.server.url);
       await locks.using(NAME, async (lease) => {
         await expect(locks.acquire(NAME, { minReplicas: 3 })).rejects.toThrow(LockReplicationError);
@@ -260,7 +265,7 @@ describe('minReplicas', () => {
       expect(await onMaster()).toBe(0);
     });
 
-    it('is refused when too few have it, and given back to whoever asks for less', async () => {
+    it('is refused when too few have it, and released for a waiter that asks for less', async () => {
       const { context } = await opened(master.server.url);
       const held = await of(context);
       const refusal = { minReplicas: 3, replicas: 2, code: 'LOCK_REPLICATION', outcome: 'unknown' };
@@ -421,7 +426,7 @@ describe('minReplicas', () => {
       'before the answer to %s: script and WAIT are sent again, and the grant is one',
       async (command) => {
         const { connection } = application.context;
-        const args = ['somebody:1', 30_000];
+        const args = ['another:1', 30_000];
         const enter = () => connection.run(ACQUIRE, [NAME], args, REPLICAS);
         // The connection is there, and the script known.
         expect(await enter()).toMatchObject({ resent: false });

@@ -192,7 +192,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
     },
   );
 
-  it('MISCONF: gives up at once: somebody has to repair the server', async () => {
+  it('MISCONF: gives up at once: an operator has to repair the server', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'misconf-'));
     const server = await startRedisServer({ dir });
     // Redis cannot write over this directory.

@@ -72,7 +72,7 @@ describe('where there are slots', () => {
       expect(await read.isLocked()).toBe(false);
     });
 
-    it('permits, several at once, are taken, waited for and given back', async () => {
+    it('permits, several at once, are taken, waited for and released', async () => {
       const [ours, others] = [open().semaphores.get(name), open().semaphores.get(name)];
       await ours.setPermits(3);
       const lease = await ours.acquire({ permits: 2 });

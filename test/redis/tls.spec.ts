@@ -12,7 +12,7 @@ import { eventually, Stopwatch, useRealRedis } from '../support/set-up.js';
 import { takesAndHandsOver } from './hand-over.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tls-'));
-const [authority, stranger] = [new Authority('of the shop'), new Authority('of somebody else')];
+const [authority, stranger] = [new Authority('of the shop'), new Authority('of a stranger')];
 const ca = authority.cert;
 const CERTIFICATES = {
   good: authority.issue(),

@@ -101,13 +101,13 @@ export function stepOnGrant<Grant, Model extends { readonly grants: ReadonlySet<
   }));
 }
 
-/** A lease that was granted and not given back. */
+/** A lease that was granted and not released. */
 export interface LeaseGrant {
   readonly lease: Lease;
   isLost: boolean;
 }
 
-/** Leases are renewed and given back; those that are lost say so. */
+/** Leases are renewed and released; those that are lost say so. */
 export function stepsOnLeases<
   Grant extends LeaseGrant,
   Model extends { readonly grants: Set<Grant> },
@@ -116,7 +116,7 @@ export function stepsOnLeases<
     if (isLost) await expect(lease.renew()).rejects.toThrow(LeaseLostError);
     else await lease.renew(leaseTimeMs);
   });
-  const releases = stepOnGrant<Grant, Model>('is given back', async (grant, { grants }) => {
+  const releases = stepOnGrant<Grant, Model>('is released', async (grant, { grants }) => {
     if (grant.isLost) await grant.lease.release().catch(() => undefined);
     else await grant.lease.release();
     grants.delete(grant);

@@ -5,7 +5,7 @@ import type { FaultProxy } from './fault-proxy.js';
 import type { RedisFixture } from './redis-server.js';
 import { Stopwatch } from './stopwatch.js';
 
-/** Takes Redis away from every connection that there is, or will be, and gives it back. */
+/** Takes Redis away from every connection that there is, or will be, and returns it. */
 export function outagesOf(redis: RedisFixture, proxy: { readonly current: FaultProxy }) {
   const faults = {
     down: () => {

@@ -40,7 +40,7 @@ describe('startPostgresServer', () => {
     expect(await ask(url, "SELECT current_setting('fsync') AS answer")).toBe('off');
   });
 
-  it('lets nobody in without the password', async () => {
+  it('lets no client in without the password', async () => {
     const { url } = await start();
     const guess = url.replace(/:\w+@/, ':guess@');
     await expect(ask(guess, 'SELECT 1 AS answer')).rejects.toThrow(/password authentication/);
@@ -53,7 +53,7 @@ describe('startPostgresServer', () => {
   });
 
   it.each(['stop', 'kill'] as const)(
-    'leaves neither process nor folder behind after a %s, whoever is connected',
+    'leaves neither process nor folder behind after a %s, even while a client is connected',
     async (end) => {
       const server = await start();
       const folder = await folderOf(server);

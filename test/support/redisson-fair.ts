@@ -23,7 +23,7 @@ local owner, channel = ARGV[1], ARGV[2]
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
--- Takes away whoever is first and has outlasted his score.
+-- Takes away the first waiters that have outlasted their scores.
 local function sweep()
   while true do
     local head = redis.call('lindex', queue, 0)

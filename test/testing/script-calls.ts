@@ -1,7 +1,7 @@
 import type { FencingGuard } from 'nestjs-redis-lock';
 import type { Random } from '../support/random.js';
 
-/** A call of a script, or a command of an outsider. */
+/** A call of a script, or a command of another client. */
 export interface Call {
   readonly keys: readonly string[];
   readonly args: readonly string[];

@@ -58,7 +58,7 @@ async function enter(semaphore: CountingSemaphore, n: number, random: Random): P
   return true;
 }
 
-/** Takes permits, counts them on a referee that no fault touches, and gives them back. */
+/** Takes permits, counts them on a referee that no fault touches, and releases them. */
 async function section(
   semaphore: CountingSemaphore,
   { permits }: Sections,

@@ -83,7 +83,7 @@ async function refuse(name: string) {
   await lease.release();
 }
 
-/** Every other kind of lock is taken and given back; of semaphores there are no permits. */
+/** Every other kind of lock is taken and released; of semaphores there are no permits. */
 async function takeAll(name: string) {
   const { read, write } = services.readWrite.get(`rw:${name}`);
   await services.fair.using(`fair:${name}`, () => undefined);

@@ -28,7 +28,7 @@ let semaphores: SemaphoreService;
 let referee: PermitReferee;
 let connection: Redis;
 
-/** Takes permits and gives them back, in all the ways there are. */
+/** Takes permits and releases them, in all the ways there are. */
 async function call({ name, permits: most, waitTimeMs }: PermitWork, random: Random) {
   const semaphore = semaphores.get(name);
   const permits = random.int(1, most);

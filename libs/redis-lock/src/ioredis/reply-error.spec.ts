@@ -89,7 +89,7 @@ describe('lockErrorOf', () => {
     'ClusterAllFailedError: Failed to refresh slots cache.',
     'Protocol error, got "x" as reply type byte.',
     "Stream isn't writeable and enableOfflineQueue options is false",
-  ])('knows that after %p nobody knows what happened', (message) => {
+  ])('knows that after %p the outcome is unknown', (message) => {
     expect(lockErrorOf(new Error(message))).toMatchObject(UNKNOWN);
   });
 
@@ -116,7 +116,7 @@ describe('lockErrorOf', () => {
     expect(error).toMatchObject({ ...UNKNOWN, message: 'the slot of the lock is moving' });
   });
 
-  it('knows that nobody knows what happened to a request that was refused the second time', () => {
+  it('knows that the outcome is unknown of a request that was refused the second time', () => {
     for (const message of ['READONLY x', 'OOM x', 'NOPERM x', 'ERR x']) {
       const error = lockErrorOf(replyError(message), true);
       expect(error).toMatchObject({ outcome: 'unknown' });

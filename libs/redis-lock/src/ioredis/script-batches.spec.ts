@@ -250,7 +250,7 @@ describe('scripts that are asked for in one turn', () => {
       expect(list.filter((text) => text !== 'another')).toEqual(ORDER);
     });
 
-    it('wait for nobody while there is no connection', async () => {
+    it('wait for none before them while there is no connection', async () => {
       const ours = await open(proxy.current.url);
       const stuck = proxy.current.hold('toServer', { containing: sha1 });
       const calls = settled(pushed(ORDER, ours));

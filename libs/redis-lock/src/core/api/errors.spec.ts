@@ -95,7 +95,7 @@ describe('LockError', () => {
     expect(inspect(new LeaseLostError('a', 'overtaken'))).not.toMatch(/confirmed|stood|renewal/);
   });
 
-  it('says how long somebody waited, in milliseconds that have begun', () => {
+  it('says how long a caller waited, in milliseconds that have begun', () => {
     const details = { waitedMs: 49.2, retryAfterMs: 1 };
     expect(new LockTimeoutError('a', details).waitedMs).toBe(50);
   });

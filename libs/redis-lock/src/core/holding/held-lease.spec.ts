@@ -5,7 +5,7 @@ import { HeldLease } from './held-lease.js';
 import type { Holds } from './holds.js';
 
 describe('HeldLease', () => {
-  it('is released once, also if whoever hears that it is lost releases it meanwhile', async () => {
+  it('is released once, also if a caller that hears of the loss releases it meanwhile', async () => {
     const hold = fakeHold();
     const lost = new LeaseLostError('a', 'expired');
     const released: HeldLease[] = [];

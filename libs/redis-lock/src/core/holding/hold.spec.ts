@@ -41,11 +41,11 @@ describe('the scripts of one owner', () => {
         begun.push(name);
         return Promise.resolve(name);
       });
-    const answered = hold.serially(() => first.send()).then(() => begin('withdrawal'));
+    const answered = hold.serially(() => first.send()).then(() => begin('cancellation'));
     const attempt = begin('attempt');
     first.answer();
     await Promise.all([answered, attempt]);
-    expect(begun).toEqual(['attempt', 'withdrawal']);
+    expect(begun).toEqual(['attempt', 'cancellation']);
   });
 
   it('wait for all that occupies the owner, also for what came later', async () => {

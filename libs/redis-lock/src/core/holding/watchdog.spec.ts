@@ -190,7 +190,7 @@ describe('Watchdog', () => {
     expect(last?.state).toBe('held');
   });
 
-  it('forgets a hold that is given back by whoever hears that it is suspect', async () => {
+  it('forgets a hold that its caller releases when it hears that it is suspect', async () => {
     prompt = false;
     const [first, second] = [hold('n:a'), hold('n:b')];
     onSuspect = (name) => {
@@ -460,7 +460,7 @@ describe('Watchdog', () => {
 
   it('says nothing of a hold that ended because another one was lost in the same moment', async () => {
     const both = [hold('n:a', { watched: false }), hold('n:b', { watched: false })];
-    // As a holder does that gives the other lock back when its signal aborts.
+    // As a holder does that releases the other lock when its signal aborts.
     onLost = (lost) => {
       for (const other of both) if (other !== lost) watchdog.remove(other);
     };
@@ -535,7 +535,7 @@ describe('Watchdog', () => {
   });
 
   it('doubts the one hold of which an answer knows nothing, and renews it sooner', async () => {
-    const unsure = new LockBackendError('nobody knows', { retryable: true, outcome: 'unknown' });
+    const unsure = new LockBackendError('unknown', { retryable: true, outcome: 'unknown' });
     prompt = false;
     const [sure, doubtful] = [hold('n:a'), hold('n:b')];
     const renew = jest.spyOn(protocol, 'renew').mockImplementationOnce(async (renewals) => ({

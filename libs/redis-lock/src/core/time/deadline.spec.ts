@@ -151,7 +151,7 @@ describe('Deadline', () => {
     expect(times.items()).toEqual([]);
   });
 
-  it('ends as it would with a signal that lets nobody leave', async () => {
+  it('ends as it would with a signal that lets no listener leave', async () => {
     const signal = Object.assign(new AbortController().signal, {
       removeEventListener: () => {
         throw new Error('broken');

@@ -107,7 +107,7 @@ describe('TimerHeap', () => {
     expect(heap.items()).toEqual([]);
   });
 
-  it('may be changed by whoever looks at an item', () => {
+  it('may be changed by the code that looks at an item', () => {
     const [b, c, d, e] = [visit('b'), visit('c'), visit('d'), visit('e')];
     const a = visit('a', () => {
       heap.delete(b);

@@ -183,7 +183,7 @@ describe('WaitQueue', () => {
       ahead.leave();
     });
 
-    it('not by an old answer, when nobody who waits is ahead', async () => {
+    it('not by an old answer, when no waiter is ahead', async () => {
       const queues = open();
       const [first, ahead, last] = [new Caller(), new Caller(true), new Caller(true)];
       first.enter(queues);
@@ -262,7 +262,7 @@ describe('WaitQueue', () => {
     first.waiter?.use?.end();
   });
 
-  it('lets everybody go on who was there when it asked, by a grant that holds for all', async () => {
+  it('lets all waiters go on that were there when it asked, by a grant that holds for all', async () => {
     const FOR_ALL = answer({ kind: 'granted', fencingToken: undefined, isForAll: true });
     const queues = open();
     const [first, second, third, last] = Array.from({ length: 4 }, () => new Caller());
