@@ -43,7 +43,7 @@ describe('the command line', () => {
     expect(EXIT).toEqual({ fine: 0, broken: 1, usage: 2, unreachable: 69 });
   });
 
-  it('--help and --version say what they should, and ask nobody', async () => {
+  it('--help and --version say what they should, and connect to no server', async () => {
     expect(await run(['--help'])).toMatchObject({ code: 0, err: '' });
     expect((await run(['doctor', '-h'])).out).toContain('inspect <name>');
     expect(await run(['--version'])).toEqual({ code: 0, out: '1.2.3\n', err: '' });
@@ -114,7 +114,7 @@ describe('the command line', () => {
     expect(commands).toEqual({});
   });
 
-  it('69: nobody is there', async () => {
+  it('69: no server is there', async () => {
     const url = `redis://shop:${WRITTEN}@127.0.0.1:${await freePort()}`;
     const { code, status, of, out } = await doctor(['--url', url]);
     expect({ code, status }).toEqual({ code: 69, status: 'fail' });
@@ -144,7 +144,7 @@ describe('the command line', () => {
     admin.disconnect();
   });
 
-  it('69: nobody answers, from the start or any more', async () => {
+  it('69: no server answers, from the start or any more', async () => {
     const start = performance.now();
     const hole = proxy.current.blackhole('both');
     const silent = await Promise.all([
@@ -169,7 +169,7 @@ describe('the command line', () => {
     expect(performance.now() - start).toBeLessThan(2 * PATIENCE_MS);
   });
 
-  it('1: a server that lets nobody in, and no password is shown', async () => {
+  it('1: a server that lets no user in, and no password is shown', async () => {
     await redis.admin.acl('SETUSER', 'shop', 'on', `>${SECRET}`, '~*', '&*', '+@all');
     for (const [url, env] of [
       [redis.url.replace('//', '//shop:wrong-password@'), {}],
@@ -216,7 +216,7 @@ describe('the command line', () => {
     expect(await shell(['--version'])).toMatchObject({ code: 0, out: 'unknown\n' });
   });
 
-  it('ends as it would have when nobody reads what it says', async () => {
+  it('ends as it would have when no process reads what it says', async () => {
     const main = compiled(new URL('../../libs/redis-lock/src/cli/main.ts', import.meta.url));
     const args = [main, 'doctor', '--url', redis.url];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -286,7 +286,7 @@ describe('the doctor in a Cluster', () => {
     ]);
   });
 
-  it('tells of slots that nobody serves', async () => {
+  it('tells of slots that no node serves', async () => {
     await serve(0, 16_000);
     const { code, of } = await doctor(['--cluster', '--url', cluster.url]);
     expect(code).toBe(1);

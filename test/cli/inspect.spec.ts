@@ -194,7 +194,7 @@ describe('inspect', () => {
     await redis.admin.flushall();
   });
 
-  it('shows what a terminal would obey, in keys of whoever may write, as text', async () => {
+  it('shows what a terminal would obey, in keys of any client that may write, as text', async () => {
     const hostile = 'a\u001b[2J\u009b31m\u202e\nok\u{e0001}:1';
     await redis.admin.hset('mine', 'mode', 'read', hostile, 1);
     await redis.admin.rpush('redisson_lock_queue:{mine}', hostile);

@@ -31,7 +31,7 @@ const asShop = (url = redis.url) =>
 
 beforeEach(() => allow(RULES));
 afterEach(async () => {
-  // The doctor could not give these keys back; each of them ends by its TTL.
+  // The doctor could not release these keys; each of them ends by its TTL.
   for (const key of await redis.admin.keys('*')) {
     expect(key).toMatch(/^shop:doctor:/);
     const ttl = await redis.admin.pttl(key);

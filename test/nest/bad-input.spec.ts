@@ -328,7 +328,7 @@ describe('d.9, the module and its connection', () => {
     expect(performance.now() - startedAt).toBeLessThan(5 * 100);
   });
 
-  it('d.9/152 commandTimeout: what is granted after it is given back', async () => {
+  it('d.9/152 commandTimeout: releases what is granted after it', async () => {
     const client = own(new Redis(proxy.current.url, { commandTimeout: 100 }));
     const app = await apps.start({}, { connection: client });
     await app.locks.using('warm', () => undefined);

@@ -242,7 +242,7 @@ describe('several connections', () => {
     ).toContain('connection must be the name of a connection');
   });
 
-  it('are refused at boot when nobody has set them up, with the fix in the message', async () => {
+  it('are refused at boot when they are not set up, with the fix in the message', async () => {
     const starting = create({
       imports: [RedisLockModule.forRoot({ connection: redis.url })],
       providers: [Stock],

@@ -176,7 +176,7 @@ describe('@CronLock', () => {
     [{ profile: 'none' }, '@CronLock("wrong"): set per'],
     [{ profile: 'job', per: 10_000 }, '@CronLock("wrong"): atLeastMs must be less than per'],
     [{ profile: 'job', atMostMs: 5_000 }, 'leaseTimeMs must not be less than minHoldMs'],
-    [{ profile: 'nobody', per: 'hour' }, 'there is no profile "nobody"'],
+    [{ profile: 'unknown', per: 'hour' }, 'there is no profile "unknown"'],
   ])('does not start with %p, whose profile does not suit', async (options, problem) => {
     @Injectable()
     class Wrong {

@@ -157,8 +157,8 @@ describe('profiles', () => {
 
   it.each([
     [
-      'nobody',
-      'there is no profile "nobody"; the connection "default" has "checkout", "fenced", "wait"',
+      'unknown',
+      'there is no profile "unknown"; the connection "default" has "checkout", "fenced", "wait"',
     ],
     ['constructor', 'there is no profile "constructor"'],
     [5, 'profile must be the name of a profile, not 5'],

@@ -517,7 +517,7 @@ describe('LockTesting', () => {
       (await waiting).assertHeld();
     });
 
-    it('takes it from whoever has it elsewhere', async () => {
+    it('takes it from an owner that has it elsewhere', async () => {
       const { locks, testing } = await start();
       await testing.holdElsewhere('a');
       testing.expireLease('a');
@@ -550,7 +550,7 @@ describe('LockTesting', () => {
       await expect(next.release()).rejects.toThrow(LockBackendError);
     });
 
-    it('is an error where nobody holds anything', async () => {
+    it('is an error where nothing is held', async () => {
       const { testing } = await start();
       expect(() => {
         testing.expireLease('a');
@@ -614,7 +614,7 @@ describe('LockTesting', () => {
       expect(told).toEqual(expect.arrayContaining(['renewal-failed', 'suspect', 'recovered']));
     });
 
-    it('does not concern whoever holds something elsewhere', async () => {
+    it('does not concern an owner that holds something elsewhere', async () => {
       const { locks, testing } = await start();
       testing.failNext('acquire');
       await (await testing.holdElsewhere('a')).release();
@@ -669,7 +669,7 @@ describe('the manual clock', () => {
     expect(performance.now() - sinceThen).toBeGreaterThan(29);
   });
 
-  it('arms no timer: whoever forgets to close keeps nothing alive', async () => {
+  it('arms no timer: a caller that forgets to close keeps nothing alive', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length;
     const before = timers();
     const { locks, testing } = await start();
@@ -681,7 +681,7 @@ describe('the manual clock', () => {
     waiting.catch(() => undefined);
   });
 
-  it('keeps no process alive either where the system has the clock and nobody waits', async () => {
+  it('keeps no process alive either where the system has the clock and no caller waits', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length;
     const before = timers();
     const { locks } = await start({ clock: 'system' });
@@ -692,7 +692,7 @@ describe('the manual clock', () => {
 });
 
 describe('close', () => {
-  it('sends waiters away, and gives holders their time, which nobody has to wait for', async () => {
+  it('sends waiters away, and gives holders their time, which no test has to wait for', async () => {
     const { app, locks, testing } = await start();
     const lease = await locks.acquire('a');
     const { signal } = lease;

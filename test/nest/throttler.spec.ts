@@ -63,7 +63,7 @@ describe('RedisThrottlerStorage in two instances', () => {
     });
   });
 
-  it('lets as many in as the limit says, and then nobody until the block is over', async () => {
+  it('lets as many in as the limit says, and then no request until the block is over', async () => {
     const request = await opened();
     const let3In = [await request(), await request(), await request()];
     expect(let3In.map((record) => [record?.totalHits, record?.isBlocked])).toEqual([
@@ -142,7 +142,7 @@ describe('RedisThrottlerStorage in two instances', () => {
     expect(await request('a', options)).toMatchObject(next);
   });
 
-  it('lets nobody in when the limit is 0', async () => {
+  it('lets no request in when the limit is 0', async () => {
     const request = await opened();
     const options = { limit: 0, ttl: 5_000 };
     const refused = { totalHits: 1, isBlocked: true, timeToExpire: 5, timeToBlockExpire: 5 };
@@ -251,13 +251,13 @@ describe('RedisThrottlerStorage in two instances', () => {
     expect(await keys()).toEqual([]);
   });
 
-  it('is refused by nobody for a ttl that is no whole number of milliseconds', async () => {
+  it('is not refused for a ttl that is no whole number of milliseconds', async () => {
     const request = await opened();
     const options = { ttl: 1.1 * 1_000, block: -5 };
     expect(await request('a', options)).toMatchObject({ totalHits: 1, timeToExpire: 2 });
   });
 
-  it('does not let anybody in while Redis cannot be asked, unless told to', async () => {
+  it('lets no request in while Redis cannot be asked, unless told to', async () => {
     const { locks, context } = open({ connection: proxy.current.url });
     await locks.increment('a', 60_000, 0, 0, 'default');
     const lenient = new RedisThrottlerStorage(context, 'allow');

@@ -336,7 +336,7 @@ export class Types {
     return of(1);
   }
 
-  @WithLock('a', { onBusy: 'skip', onBackendError: () => 'nobody reads it' })
+  @WithLock('a', { onBusy: 'skip', onBackendError: () => 'no caller reads it' })
   async nothing(): Promise<void> {
     await Promise.resolve();
   }

@@ -136,7 +136,7 @@ describe('@WithSemaphore', () => {
     await redis.admin.del('gateway', '{gateway}:timeout');
   });
 
-  it('sets their number where nobody has', async () => {
+  it('sets their number where it is not set', async () => {
     @Injectable()
     class Gateway {
       readonly section = new Section();
@@ -159,7 +159,7 @@ describe('@WithSemaphore', () => {
     await redis.admin.del('gateway_new', 'gateway_set');
   });
 
-  it('says that nobody has set them, and that nobody will', async () => {
+  it('says that they are not set, and that no method sets them', async () => {
     @Injectable()
     class Gateway {
       @WithSemaphore('gateway', { waitTimeMs: 0 })

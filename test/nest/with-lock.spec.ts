@@ -42,7 +42,7 @@ async function provided<T extends object>(provider: Type<T>): Promise<T> {
 const owners = (key: string) => redis.admin.hkeys(key);
 
 describe('a method with @WithLock', () => {
-  it('runs alone, whoever calls it, and in no other process either', async () => {
+  it('runs alone for all callers, and in no other process either', async () => {
     const section = new Section();
     @Injectable()
     class Stock {

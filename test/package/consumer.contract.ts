@@ -63,7 +63,7 @@ export function describeConsumer(name: string, { versions, lacks }: ConsumerFact
       expect(app?.output).not.toContain('No exception filter');
     });
 
-    it('gives everything back when it is told to end', async () => {
+    it('releases everything when it is told to end', async () => {
       const last = app?.post('/orders/43').catch(() => undefined);
       await eventually(() => redis.admin.exists('product_43').then((count) => count === 1));
       await app?.post('/orders/43/payment');

@@ -158,7 +158,7 @@ describe('an object that Nest did not make', () => {
     expect(await useValue.buy('7')).toBe('kept product_7');
   });
 
-  it('runs nothing where it is made for each request: nobody finds it in time', async () => {
+  it('runs nothing where it is made for each request: the library cannot find it in time', async () => {
     @Controller()
     class Shop {
       constructor(@Inject('STOCK') readonly stock: Stock) {}

@@ -42,7 +42,7 @@ it('sells, and is done with the lock', async () => {
   expect(locks.held()).toEqual([]);
 });
 
-it('waits while somebody else buys the same', async () => {
+it('waits while another caller buys the same', async () => {
   const lease = await locks.holdElsewhere('product_7');
   const buying = checkout.buy('7');
   await locks.clock.advance(3_000);

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => app.close());
 
-it('sells nothing while somebody else has the product', async () => {
+it('sells nothing while another owner has the product', async () => {
   await locks.holdElsewhere('product_vitest');
   await expect(orders.buy('vitest')).rejects.toBeInstanceOf(LockTimeoutError);
 });
