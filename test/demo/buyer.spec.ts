@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { stateOf } from '../../apps/seckill-demo/src/arena/buyer.js';
 
-describe('a connection that nobody serves', () => {
+describe('a connection that is not served', () => {
   let silent: Server;
   beforeEach(async () => {
     silent = createServer((socket) => socket.resume().on('error', () => undefined));

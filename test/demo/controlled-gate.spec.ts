@@ -3,7 +3,7 @@ import { ControlledGate } from '../../apps/seckill-demo/src/arena/controlled-gat
 import type { GatePoint } from '../../apps/seckill-demo/src/seckill/gate.js';
 
 describe('ControlledGate', () => {
-  it('lets everybody pass until it is closed', async () => {
+  it('lets all callers pass until it is closed', async () => {
     const held: GatePoint[] = [];
     const gate = new ControlledGate((point) => held.push(point));
     await gate.reach('doors');

@@ -18,7 +18,11 @@ const books = (stock: number, orders: number, openingStock = 10) => {
 describe('judge', () => {
   it.each<[string, Omit<Evidence, 'stock'> & { stock?: number }, FaultOutcome]>([
     ['the holder is dead and the next one bought', { next: sold, state: books(9, 1) }, 'ok'],
-    ['the holder is dead and nobody can buy', { next: busy, state: books(10, 0) }, 'stuck'],
+    [
+      'the holder is dead and the next one cannot buy',
+      { next: busy, state: books(10, 0) },
+      'stuck',
+    ],
     [
       'the holder is dead and has taken the only piece with it',
       { stock: 1, next: soldOut, state: books(1, 0, 1) },
@@ -54,7 +58,7 @@ describe('judge', () => {
     ],
     ['the late holder did not write', { first: lost, next: sold, state: books(9, 1) }, 'refused'],
     [
-      'the late holder did not write, but nobody bought',
+      'the late holder did not write, but the next one did not buy',
       { first: lost, next: busy, state: books(10, 0) },
       'error',
     ],

@@ -38,7 +38,7 @@ describe('the Postgres of DATABASE_URL', () => {
 
   it.each<[string, (url: string) => string, string]>([
     ['no URL of Postgres', () => 'mysql://127.0.0.1/shop', 'no postgres:// URL'],
-    ['nobody there', () => 'postgres://127.0.0.1:1/shop', 'ECONNREFUSED'],
+    ['no server there', () => 'postgres://127.0.0.1:1/shop', 'ECONNREFUSED'],
     ['a wrong password', (url) => url.replace(/:\w+@/, ':guess@'), 'password authentication'],
     ['no such database', (url) => url.replace(/\w+$/, 'shop'), 'does not exist'],
   ])('cannot be used with %s, and the demo says why', async (_, urlFrom, reason) => {
@@ -47,7 +47,7 @@ describe('the Postgres of DATABASE_URL', () => {
     await expect(opened).rejects.toThrow(reason);
   });
 
-  it('cannot be used by somebody who may make no schema', async () => {
+  it('cannot be used by a user that may make no schema', async () => {
     await client.query("CREATE ROLE guest LOGIN PASSWORD 'guest'");
     const opened = opening(server.url.replace(/\/\/.*@/, '//guest:guest@'));
     await expect(opened).rejects.toThrow('permission denied');

@@ -39,14 +39,14 @@ describe('the shop by HTTP', () => {
       expect((await post(orders, { buyer: 'bob' })).status).toBe(410);
     });
 
-    it('answers 404 for a product that nobody put on the shelf', async () => {
+    it('answers 404 for a product that is not on the shelf', async () => {
       const orders = `${shop.fleet.url}/api/products/nothing/orders?strategy=${strategy}`;
       expect((await post(orders, { buyer: 'alice' })).status).toBe(404);
     });
   });
 
   it.each(['setnx', 'setnx-expire', 'set-nx-px', 'owner-check', 'lua-release', 'redis-lock'])(
-    'answers 423 with Retry-After while somebody else is buying: %s',
+    'answers 423 with Retry-After while another buyer is buying: %s',
     async (strategy) => {
       const product = await newProduct(5);
       const orders = `${product}/orders?strategy=${strategy}`;
@@ -80,7 +80,7 @@ describe('the shop by HTTP', () => {
     expect((await fetch(`${shop.fleet.url}/api/products/nothing`)).status).toBe(404);
   });
 
-  it('opens a new sale by PUT, but not while somebody is buying', async () => {
+  it('opens a new sale by PUT, but not while a buyer is buying', async () => {
     const product = await newProduct(3);
     const [member] = shop.fleet.members;
     await member?.closeGate('before-write', 1);
@@ -160,10 +160,10 @@ describe('the shop by HTTP', () => {
       await expectShape(await order('p1', '', { buyer: 'a'.repeat(200_000) }), 413);
     });
 
-    it('a failure that nobody foresaw', async () => {
+    it('a failure that was not foreseen', async () => {
       const product = await newProduct(1);
-      await sql`ALTER TABLE orders ADD CHECK (buyer <> 'nobody')`.execute(shop.database);
-      const answer = await post(`${product}/orders?strategy=naive`, { buyer: 'nobody' });
+      await sql`ALTER TABLE orders ADD CHECK (buyer <> 'mallory')`.execute(shop.database);
+      const answer = await post(`${product}/orders?strategy=naive`, { buyer: 'mallory' });
       expect(answer.status).toBe(500);
       await expectShape(answer, 500, { message: 'Internal server error' });
     });

@@ -64,7 +64,7 @@ describe('the lock of the shop that serves', () => {
     expect(await seen()).toHaveLength(3);
   });
 
-  it('is not looked at while nobody buys, until an order comes', async () => {
+  it('is not looked at while no buyer comes, until an order arrives', async () => {
     await eventually(async () => expect(await seen()).toHaveLength(1));
     later(2_000);
     await isLeftAlone();
@@ -74,7 +74,7 @@ describe('the lock of the shop that serves', () => {
     await eventually(async () =>
       expect(await lastSeen()).toMatchObject({ fields: { owner: '1' } }),
     );
-    // It is held: whoever holds it may be frozen, and tell nothing.
+    // It is held: its holder may be frozen, and report nothing.
     later(60_000);
     await isLookedAt();
   });

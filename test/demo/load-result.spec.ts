@@ -71,7 +71,7 @@ describe('summarise', () => {
     expect(summarise(given)).toMatchObject(expected);
   });
 
-  it('counts orders per second until the last order, and latencies of everybody', () => {
+  it('counts orders per second until the last order, and latencies of all buyers', () => {
     const result = summarise(run({ sold: 10, soldOut: 10 }, 0, 10));
     expect(result).toMatchObject({ ordersPerSecond: 100, p50Ms: 100, p99Ms: 200 });
   });

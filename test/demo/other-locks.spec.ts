@@ -76,7 +76,7 @@ describe('the rest of the sale by HTTP', () => {
       expect(await stateOf(a)).toMatchObject({ stock: 3, orders: 0 });
     });
 
-    it('waits for whoever buys one of them, and then gives back the others', async () => {
+    it('waits for the buyer of one of them, and then releases the others', async () => {
       const [a, b] = [await inStock(3), await inStock(3)];
       const other = await holding('before-write', 1, () => [
         post(`${productUrl(b)}/orders`, { buyer: 'bob' }),
@@ -125,7 +125,7 @@ describe('the rest of the sale by HTTP', () => {
       expect(paid.status).toBe(201);
       expect(await paid.json()).toEqual({ inside: 1 });
       expect((await pay(id, 'buyer-0')).status).toBe(409);
-      expect((await pay(id, 'nobody')).status).toBe(404);
+      expect((await pay(id, 'mallory')).status).toBe(404);
     });
 
     it('lets five in, and the sixth wait', async () => {
@@ -141,7 +141,7 @@ describe('the rest of the sale by HTTP', () => {
       expect((await pay(id, 'buyer-5')).status).toBe(201);
     });
 
-    it('fails loudly when a sixth is inside, and charges nobody for it', async () => {
+    it('fails loudly when a sixth is inside, and charges no buyer for it', async () => {
       const { id, buyers } = await ordered(6);
       const first = await holding('at-gateway', 5, () =>
         buyers.slice(0, 5).map((buyer) => pay(id, buyer, '?strategy=naive')),
@@ -184,7 +184,7 @@ describe('the rest of the sale by HTTP', () => {
       }
     });
 
-    it('is not changed while somebody reads it', async () => {
+    it('is not changed while another caller reads it', async () => {
       const id = newProduct();
       await put(offerUrl(id), { price: 1, stock: 1 });
       const reading = await holding('between-reads', 2, () => [
@@ -228,7 +228,7 @@ describe('the rest of the sale by HTTP', () => {
       },
     );
 
-    it('waits for whoever writes', async () => {
+    it('waits for the caller that writes', async () => {
       const id = await inStock(1);
       const [first] = await holding('before-write', 1, () => [change(id, 1)]);
       expect((await change(id, 2)).status).toBe(423);
@@ -250,7 +250,7 @@ describe('the rest of the sale by HTTP', () => {
       expect(await priceOf(id)).toBe(4_900);
     });
 
-    it('refuses what is no price with 400, and a product that nobody has put with 404', async () => {
+    it('refuses what is no price with 400, and an absent product with 404', async () => {
       expect((await change('nothing', 1)).status).toBe(404);
       expect((await change('nothing', 1, '?strategy=unfenced')).status).toBe(404);
       expect((await change('p1', -1)).status).toBe(400);
@@ -339,7 +339,7 @@ describe('the parts of the sale with one process', () => {
       if (type === 'acquired') holders.push(currentOrder.getStore()?.buyer);
     });
     expect(await fence(plan, 'unfenced')).toMatchObject({ outcome: 'stale-write', price: 9_900 });
-    // The sale is opened for nobody, and so is the price that is read in the end.
+    // No buyer opens the sale, and none reads the price in the end.
     expect(holders).toEqual([undefined, 'first', 'next', undefined]);
     expect(plan.onStruck.mock.calls.map(([what]) => what)).toEqual([
       ...['frozen', 'lease-ended', 'thawed'],

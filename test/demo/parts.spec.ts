@@ -21,7 +21,7 @@ describe('judgeQueue', () => {
   const bought = (...left: number[]) => left.map((remaining) => answer(201, { remaining }));
 
   it.each([
-    ['nobody was overtaken', [2, 1, 0], 0, 'ok'],
+    ['no buyer was overtaken', [2, 1, 0], 0, 'ok'],
     ['the last one bought first', [1, 0, 2], 2, 'overtakes'],
     ['two changed places', [2, 0, 1], 1, 'overtakes'],
     ['all the wrong way round', [0, 1, 2], 3, 'overtakes'],
@@ -43,7 +43,7 @@ describe('judgeOpening', () => {
     ['one process did not wait', [early, sold], [sold, sold], 'sells-early'],
     ['one process never opened', [early, early], [sold, early], 'error'],
     ['something else kept them out', [early, busy], [sold, sold], 'error'],
-    ['nobody was there', [], [], 'error'],
+    ['no buyer was there', [], [], 'error'],
   ])('%s', (_, before, after, outcome) => {
     expect(judgeOpening(before, after)).toMatchObject({ withLock: true, outcome });
   });
@@ -116,7 +116,7 @@ describe('judgeTickets', () => {
   it.each([
     ['five were let in', [...times(5, letIn), ...times(7, away)], 'ok'],
     ['each process let five in', [...times(10, letIn), ...times(2, away)], 'leaks'],
-    ['nobody was let in', times(12, away), 'error'],
+    ['no buyer was let in', times(12, away), 'error'],
     ['one got no answer', [...times(5, letIn), ...times(6, away), broken], 'error'],
   ] as const)('%s', (_, answers, outcome) => {
     expect(judgeTickets(answers, true).outcome).toBe(outcome);

@@ -203,13 +203,13 @@ describe('the real sale', () => {
     ['an empty buyer', 400, () => place('p1', '')],
     ['no order', 404, () => pay('00000000-0000-4000-8000-000000000000')],
     ['an id that is none', 400, () => pay('7')],
-    ['to show the order of nobody', 400, () => visitor.showLatest('p1', '')],
+    ['to show the order of no buyer', 400, () => visitor.showLatest('p1', '')],
   ])('refuses %s', async (_, status, ask) => {
     expect((await ask()).status).toBe(status);
   });
 });
 
-describe('an order that nobody pays', () => {
+describe('an order that is not paid', () => {
   let shop: LocalShop;
   beforeAll(async () => {
     shop = await openLocalShop({ realSale: true, payWithinMs: 100 });
@@ -217,7 +217,7 @@ describe('an order that nobody pays', () => {
   afterAll(() => shop.close());
   const visitor = visit(() => shop);
 
-  it('loses its piece, and somebody else gets it', async () => {
+  it('loses its piece, and another buyer gets it', async () => {
     const product = await visitor.newProduct(1);
     const id = await visitor.ordered(product, 'alice', 'expired');
     expect(await visitor.stockOf(product)).toBe(1);

@@ -139,7 +139,7 @@ describe('the reconciliation', () => {
     expect(await charges.where('reference', '=', id).execute()).toEqual([{ state: 'closed' }]);
   });
 
-  it('leaves alone what somebody works for', async () => {
+  it('leaves alone what a process works for', async () => {
     const product = await newProduct(1);
     const [member] = shop.fleet.members;
     await member?.closeGate('lock-set', 1);
@@ -182,7 +182,7 @@ describe('the reconciliation', () => {
       [string, (books: Awaited<ReturnType<typeof fullProduct>>) => Promise<unknown>, string[]]
     >([
       [
-        'a piece that nobody has',
+        'a piece that no order has',
         ({ product }) =>
           shop.database
             .updateTable('products')

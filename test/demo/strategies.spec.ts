@@ -93,7 +93,7 @@ describe('the strategies that are not of the tutorial', () => {
   });
 
   describe('lua-decrement', () => {
-    it('gives the piece back to the counter when the database does not sell it', async () => {
+    it('returns the piece to the counter when the database does not sell it', async () => {
       const { id, order, state } = await newProduct(5);
       const orders = [1, 2, 3].map(() => order('lua-decrement', 'alice'));
       const statuses = (await Promise.all(orders)).map(({ status }) => status);

@@ -20,7 +20,7 @@ export const PATIENT = { withinMs: 30_000 };
 
 let products = 0;
 
-/** Somebody who buys in the real sale; the shop may be opened later. */
+/** A visitor that buys in the real sale; the shop may be opened later. */
 export function visit(shop: () => LocalShop) {
   const urlOf = (path: string) => `${shop().fleet.url}/api/${path}`;
   const visitor = {

@@ -120,7 +120,7 @@ describe('the page server', () => {
     expect(commands).toEqual([]);
   });
 
-  it('lets in nobody without the token', async () => {
+  it('lets no visitor in without the token', async () => {
     expect((await post({ kind: 'robots', count: 1 }, { 'x-arena-token': 'x' })).status).toBe(401);
     expect((await post({ kind: 'robots', count: 1 }, { 'x-arena-token': '' })).status).toBe(401);
     expect((await fetch(at('/steps'))).status).toBe(401);

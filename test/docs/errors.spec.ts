@@ -18,7 +18,7 @@ import { pageOf } from '../support/proofs.js';
 import { eventually, expectNothingLeft, useRealRedis } from '../support/set-up.js';
 
 /** No server listens here. By its default ioredis would keep the process alive for 2 s. */
-const NOBODY = { host: '127.0.0.1', port: 1, disconnectTimeout: 50 };
+const NO_SERVER = { host: '127.0.0.1', port: 1, disconnectTimeout: 50 };
 
 /** The way to a server that is not there takes its time to close: one application serves all. */
 let app: RunningApp;
@@ -76,7 +76,7 @@ const PROVOKED: Record<LockErrorCode, (app: RunningApp) => Promise<unknown>> = {
   LOCK_QUORUM: ({ nest }) => nest.get(RedLockService).acquire('a', { waitTimeMs: 1 }),
   LOCK_REPLICATION: ({ locks }) => locks.acquire('a', { minReplicas: 1 }),
   async LOCK_STATE({ locks }) {
-    await redis.admin.set('a', 'of somebody else');
+    await redis.admin.set('a', 'of another owner');
     return locks.acquire('a');
   },
   LOCK_KEY: ({ locks }) => locks.acquire(''),
@@ -100,9 +100,9 @@ beforeAll(async () => {
   const imports = [
     RedisLockModule.forRoot({
       connection: redis.url,
-      redLock: { nodes: [redis.url, NOBODY, { ...NOBODY, port: 2 }] },
+      redLock: { nodes: [redis.url, NO_SERVER, { ...NO_SERVER, port: 2 }] },
     }),
-    RedisLockModule.forRoot({ name: 'down', connection: NOBODY }),
+    RedisLockModule.forRoot({ name: 'down', connection: NO_SERVER }),
     RedisLockModule.forRoot({ name: 'small', connection: redis.url, maxKeys: 1 }),
   ];
   const module = { module: App, imports, providers: [Job], controllers: [Web] };

@@ -123,7 +123,7 @@ describe('from redlock', () => {
     expect(await redis.admin.exists('import')).toBe(0);
   });
 
-  it('before: takes an outage for somebody else', async () => {
+  it('before: takes an outage for another owner', async () => {
     const broken = new Redlock([{ evalsha: () => Promise.reject(new Error('down')) } as never]);
     expect(await redlockByHandBefore.importOnce(broken, async () => undefined)).toBe(false);
   });
@@ -373,7 +373,7 @@ describe('from Redisson and lock4j', () => {
     expect(await app.nest.get(FairLockService).get('counter').isLocked()).toBe(false);
   });
 
-  it('RPermitExpirableSemaphore: pays with a permit, and gives it back', async () => {
+  it('RPermitExpirableSemaphore: pays with a permit, and releases it', async () => {
     const { nest } = await apps.start({});
     const semaphores = nest.get(SemaphoreService);
     const gateway = semaphores.get('gateway');

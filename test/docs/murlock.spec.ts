@@ -65,7 +65,7 @@ describe('from murlock', () => {
     expect(await redis.admin.exists('import', 'lock:import')).toBe(0);
   });
 
-  it('before: nobody renews, and who ends too late gets an error in place of his result', async () => {
+  it('before: no watchdog renews, and a call that ends too late gets an error in place of its result', async () => {
     await worker.call.start(redis.url);
     await worker.call.hold('a', 100);
     await inside(1);
@@ -119,7 +119,7 @@ describe('from murlock', () => {
     expect(await redis.admin.pttl('a')).toBeGreaterThan(0);
   });
 
-  it('after: it gives the lock back', async () => {
+  it('after: it releases the lock', async () => {
     await worker.call.start(redis.url);
     await worker.call.shut('after');
     await inside(1);

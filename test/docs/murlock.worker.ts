@@ -23,7 +23,7 @@ class Shelf {
   open: () => void = () => undefined;
   #opened: Promise<void> = Promise.resolve();
 
-  /** Everybody stays inside until `open()`. */
+  /** Every caller stays inside until `open()`. */
   shut(): void {
     this.#opened = new Promise((resolve) => {
       this.open = resolve;

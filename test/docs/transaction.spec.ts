@@ -38,7 +38,7 @@ describe('a transaction with the lock outside', () => {
     for (const { call } of [one, two]) await call.start(join(folder, 'shop.db'));
     await one.call.stock(1);
     for (const { reports } of [one, two]) reports.length = 0;
-    // One transaction waits there, so that nothing depends on how fast anybody is.
+    // One transaction waits there, so that nothing depends on how fast any process is.
     await one.call.shut(point);
   };
   const isBeforeCommit = () => eventually(() => one.reports.includes('before COMMIT'));

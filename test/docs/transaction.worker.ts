@@ -25,7 +25,7 @@ export class WrongOrderService {
   constructor(private readonly database: TransactionHost<TransactionalAdapterTypeOrm>) {}
 
   @Transactional()
-  @WithLock('product_<sku>') // below: given back before COMMIT
+  @WithLock('product_<sku>') // below: released before COMMIT
   async buy(@LockKey('sku') sku: string): Promise<number> {
     const { tx } = this.database;
     const product = await tx.findOneByOrFail(Product, { sku });
@@ -50,7 +50,7 @@ class Watcher implements EntitySubscriberInterface {
     if (shut !== 'UPDATE') return;
     report('before UPDATE');
     await opened;
-    // So that nobody has to wait until the watchdog finds out.
+    // So that no caller has to wait until the watchdog finds out.
     await CurrentLock.lease()
       .renew()
       .catch(() => undefined);

@@ -16,7 +16,7 @@ export interface Visitor {
   readonly before?: () => void;
 }
 
-/** The page of the arena as somebody sees it. */
+/** The page of the arena as a visitor sees it. */
 export class ArenaPage {
   /** The messages of the page on the console, and the files that it could not load. */
   readonly complaints: string[] = [];
@@ -58,7 +58,7 @@ export class ArenaPage {
     return this.page.context().close();
   }
 
-  /** By the button of the page, as somebody does it. */
+  /** By the button of the page, as a visitor does it. */
   async speak(language: Language): Promise<void> {
     if (language === this.#language) return;
     const name = pageWords[this.#language].otherLanguage;

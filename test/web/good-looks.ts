@@ -18,7 +18,7 @@ export const TWO_LOOKS: readonly Look[] = [
 ];
 
 /**
- * Holds the page, as it is now, to what is asked of it on a phone and on a desktop: everybody can use it,
+ * Holds the page, as it is now, to what is asked of it on a phone and on a desktop: all visitors can use it,
  * it says everything in its language, and nothing is cut off. The page is English and light after it.
  */
 export async function expectGoodLooks(page: ArenaPage, looks: readonly Look[]): Promise<void> {

@@ -11,7 +11,7 @@ export function processesWith(text: string): number[] | undefined {
     try {
       return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(text);
     } catch {
-      // It has ended, or is somebody else's.
+      // It has ended, or belongs to another user.
       return false;
     }
   });

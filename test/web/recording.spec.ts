@@ -189,7 +189,7 @@ describe('a recorded run', () => {
     expect([buttons.length > 0, site.asked.slice(before)]).toEqual([true, []]);
   });
 
-  it('can be watched by everybody', async () => {
+  it('can be watched by all visitors', async () => {
     await open();
     await page.cell(SHOWCASE).click();
     await expectGoodLooks(page, ALL_LOOKS);
@@ -244,7 +244,7 @@ describe('a recorded run', () => {
     expect(await framesAsked()).toBe(0);
   });
 
-  it('moves for everybody else', async () => {
+  it('moves for all other visitors', async () => {
     await open({ before: countFrames });
     await eventually(async () => expect(await framesAsked()).toBeGreaterThan(10));
     expect(await page.page.locator('duel-view canvas').count()).toBe(2);

@@ -72,7 +72,7 @@ describe('a run of the arena', () => {
   });
 
   it(
-    'can be watched by everybody while it goes on',
+    'can be watched by all visitors while it goes on',
     () => expectGoodLooks(page, TWO_LOOKS),
     LOOKS_MS,
   );
@@ -101,7 +101,7 @@ describe('a run of the arena', () => {
   });
 
   it(
-    'can be used by everybody when the shop is open',
+    'can be used by all visitors when the shop is open',
     async () => {
       await eventually(async () =>
         expect(await page.command('buy').getAttribute('aria-disabled')).toBe('false'),

@@ -120,7 +120,7 @@ describe('the shop in the hands of a visitor', () => {
   );
 
   it(
-    'tells when Redis is paused, and lets nobody pause it twice',
+    'tells when Redis is paused, and lets no visitor pause it twice',
     async () => {
       const redis = page.page.locator('process-panel li').last();
       const says = (state: string) =>

@@ -33,7 +33,7 @@ describe('the stage of the payment gateway', () => {
     await eventually(async () => expect(await served()).toBe(BUYERS), { withinMs: 20_000 });
   };
 
-  it('moves slowly when it has been played, and again when somebody asks for it', async () => {
+  it('moves slowly when it has been played, and again when a visitor asks for it', async () => {
     await visit();
     await playsToItsEnd();
     await card().getByRole('button', { name: words.again }).click();

@@ -17,7 +17,7 @@ const left = (buyer: string, answer: 'sold' | 'refused' = 'sold'): Step => ({
 
 describe('the lamps of the gateway', () => {
   it.each([
-    ['nobody has come', [], 0],
+    ['no buyer has come', [], 0],
     ['two are inside', [entered('a'), entered('b')], 2],
     ['one has gone again', [entered('a'), entered('b'), left('a')], 1],
     ['one was thrown out', [entered('a'), left('b', 'refused')], 1],

@@ -92,7 +92,7 @@ describe('a process', () => {
     ]);
   });
 
-  it('has nobody waiting in it when it is dead', () => {
+  it('has no waiter in it when it is dead', () => {
     expect(after(started, waiters, struck('killed')).processes[0]).toMatchObject({ waiting: 0 });
   });
 

@@ -159,7 +159,7 @@ describe('a crowd', () => {
   const waiters = (time: number, process: number, waiting: number) =>
     at(time, { kind: 'waiters', process, waiting, held: 0 });
 
-  it('is what a process counts, from the first that waits until nobody does', () => {
+  it('is what a process counts, from the first that waits until none does', () => {
     const { crowds, lanes } = timelineOf([
       ...[waiters(1, 1, 2), waiters(3, 2, 1), waiters(4, 1, 37), waiters(6, 1, 5)],
       ...[waiters(9, 1, 0), waiters(12, 1, 1), waiters(15, 2, 3)],
