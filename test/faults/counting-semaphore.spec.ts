@@ -45,7 +45,7 @@ describe('CountingSemaphore in two processes, on a network that fails', () => {
     const sections = reports.reduce((sum, report) => sum + report.sections, 0);
     expect(sections).toBeGreaterThanOrEqual(SECTIONS);
     expect(proxy.current.counts.cut).toBeGreaterThan(CUTS);
-    // Permits that callers gave back, or took back, while Redis was away arrive yet.
+    // Permits that callers released, or took back, while Redis was away arrive yet.
     await eventually(async () => {
       expect(await redis.admin.mget(NAMES)).toEqual(NAMES.map(() => String(PERMITS)));
     });

@@ -33,7 +33,7 @@ describe('FairLockService in processes that are killed', () => {
   };
   const recorded = () => redis.admin.llen('record');
 
-  it('hands the lock on 10,000 times, and lets nobody overtake', async () => {
+  it('hands the lock over 10,000 times, and lets no caller overtake', async () => {
     const random = seededRandom('fair-lock/kills');
     const herd = await Promise.all(Array.from({ length: PROCESSES }, begin));
     for (let kill = 0; kill < KILLS; kill += 1) {

@@ -55,7 +55,7 @@ describe('a process that is stopped in the middle of its work', () => {
     await Promise.all([first.call.close(), second.call.close()]);
   });
 
-  it('writes still when nobody has been there meanwhile', async () => {
+  it('writes still when no newer owner has written meanwhile', async () => {
     await first.call.acquire('product_1');
     expect(await write(first, 9)).toEqual(['written', 1]);
     first.pause();

@@ -15,8 +15,8 @@ const OVERLAP = /^overlap/m;
 const UNTOLD = /^(overlap|loss that was not told)/m;
 const HOLDS = /^\w+ holds of \w+ in Redis instead of/m;
 const LATE = /^(overlap|\w+ holds of \w+ in Redis instead of)/m;
-const RESTLESS = /scripts for locks that nobody has/m;
-const IDLE = /^(nobody got in|it was free) for \d+ ms of waiting/m;
+const RESTLESS = /scripts for locks that no owner holds/m;
+const IDLE = /^(no caller got in|it was free) for \d+ ms of waiting/m;
 
 type Planted = [what: string, bug: PlantedBug, finding: RegExp];
 interface Case {
@@ -43,9 +43,9 @@ const CASES: readonly Case[] = [
     contest: 'TAKINGS',
     sections: 80,
     planted: [
-      ['a release does not look at the owner', 'RELEASE_OF_WHOEVER_HOLDS', UNTOLD],
+      ['a release does not look at the owner', 'RELEASE_OF_ANY_OWNER', UNTOLD],
       ['a release hides a loss', 'RELEASE_HIDES_THE_LOSS', UNTOLD],
-      ['a renewal does not look at the owner', 'RENEWAL_OF_WHOEVER_HOLDS', OVERLAP],
+      ['a renewal does not look at the owner', 'RENEWAL_OF_ANY_OWNER', OVERLAP],
       ['a renewal creates the lock', 'RENEWAL_CREATES', /LockStateError|^overlap/m],
     ],
   },
@@ -69,20 +69,20 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    what: 'while only messages wake anybody up',
+    what: 'while only messages wake waiters up',
     contest: 'MESSAGES',
     sections: 24,
     planted: [
-      ['nobody tries again after subscribing', 'NO_RETRY_AFTER_SUBSCRIBE', IDLE],
-      ['nobody tries again after a reconnect', 'NO_RETRY_AFTER_RECONNECT', IDLE],
+      ['no waiter tries again after subscribing', 'NO_RETRY_AFTER_SUBSCRIBE', IDLE],
+      ['no waiter tries again after a reconnect', 'NO_RETRY_AFTER_RECONNECT', IDLE],
     ],
   },
   {
-    what: 'while leases are longer than anybody waits',
+    what: 'while leases are longer than any caller waits',
     contest: 'LEASES',
     sections: 150,
     planted: [
-      ['nobody polls', 'NO_POLL', IDLE],
+      ['no waiter polls', 'NO_POLL', IDLE],
       ['a late grant is kept', 'LATE_GRANT_KEPT', IDLE],
       ['the dead are granted it', 'DEAD_ARE_GRANTED', IDLE],
       ['a push is believed whatever it answers', 'STALE_PUSH_BELIEVED', OVERLAP],

@@ -47,7 +47,7 @@ const nestLonger = async (lab: Lab) => {
 
 describeCases([
   {
-    situation: 'a nested read that is given back',
+    situation: 'a nested read that is released',
     workload: endNested,
     planted: {
       'a release deletes instead of counting': script(
@@ -131,7 +131,7 @@ describeCases([
       await within(5 * ROUND_TRIP_MS, isIn, 'the writer gets in');
     },
     planted: {
-      'nobody looks for the mark of a writer': script(
+      'no reader looks for the mark of a writer': script(
         READ_ACQUIRE,
         'isAwaited(writers) and',
         'false and',

@@ -13,7 +13,7 @@ import {
 import { overlapsIn, sectionsOf } from './support/history.js';
 import { isHeld } from './support/lab.js';
 import { pause } from './support/pace.js';
-import { takeTurns } from './support/red-crowd.js';
+import { acquireInTurns } from './support/red-crowd.js';
 
 const NAME = 'product_1';
 const RUN_MS = 1_500;
@@ -61,7 +61,9 @@ describe('red locks that are broken on purpose', () => {
       return client;
     });
     const reports = await Promise.all(
-      clients.map((client, i) => takeTurns(client, { name: NAME, random: random.fork(i), isOver })),
+      clients.map((client, i) =>
+        acquireInTurns(client, { name: NAME, random: random.fork(i), isOver }),
+      ),
     );
     return sectionsOf(reports.map(({ history }) => history.pack()));
   }
@@ -90,7 +92,7 @@ describe('red locks that are broken on purpose', () => {
     return isDouble;
   }
 
-  it('sees that nobody looks how long the votes took', async () => {
+  it('sees that no client looks how long the votes took', async () => {
     expect(await hasTwoHolders(() => undefined)).toBe(false);
     expect(await hasTwoHolders(acceptLateVotes)).toBe(true);
   });

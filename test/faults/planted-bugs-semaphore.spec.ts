@@ -47,21 +47,21 @@ describeCases([
 
       loseOne();
       const lease = await semaphore.tryAcquire({ permits: 3, waitTimeMs: 2_000 });
-      demand(lease !== null, 'the last permits were refused to whoever has them');
+      demand(lease !== null, 'the last permits were refused to the owner that has them');
       await demandAll(lab, 3);
       loseOne();
       await lease?.release();
       await demandAll(lab, 3);
       const { permitIds } = await semaphore.acquire({ permits: 2 });
       loseOne();
-      demand(await semaphore.tryRelease(permitIds), 'what was given back is called unknown');
+      demand(await semaphore.tryRelease(permitIds), 'what was released is called unknown');
       await demandAll(lab, 3);
     },
   },
   {
     situation: 'a holder that vanishes',
     planted: {
-      'nobody takes expired permits back': bugs.NOTHING_IS_TAKEN_BACK,
+      'expired permits are not taken back': bugs.NOTHING_IS_TAKEN_BACK,
       'expired permits are dropped': bugs.EXPIRED_ONES_ARE_DROPPED,
     },
     workload: async (lab) => {
@@ -78,7 +78,7 @@ describeCases([
     },
   },
   {
-    situation: 'a permit that somebody else gave back',
+    situation: 'a permit that another caller released',
     planted: { 'a renewal creates what is gone': bugs.RENEWAL_CREATES },
     workload: async (lab) => {
       const semaphore = await semaphoreIn(lab, lab.redis.url, 1, { watchdogLeaseMs: 300 });
@@ -95,7 +95,7 @@ describeCases([
     situation: 'a request for many permits at once',
     planted: {
       'marks are ignored': bugs.MARKS_ARE_IGNORED,
-      'a mark is left by whoever gives up': bugs.MARK_IS_LEFT,
+      'a mark is left by a waiter that gives up': bugs.MARK_IS_LEFT,
     },
     workload: async (lab) => {
       const holder = await semaphoreIn(lab, lab.redis.url, 3);
@@ -117,8 +117,8 @@ describeCases([
     },
   },
   {
-    situation: 'a release while somebody waits',
-    planted: { 'a release tells nobody': bugs.RELEASE_TELLS_NOBODY },
+    situation: 'a release while a caller waits',
+    planted: { 'a release notifies no waiter': bugs.RELEASE_NOTIFIES_NO_WAITER },
     workload: async (lab) => {
       const holder = await semaphoreIn(lab, lab.redis.url, 1);
       const other = await semaphoreIn(lab, lab.redis.url, undefined, { pollIntervalMs: 20_000 });

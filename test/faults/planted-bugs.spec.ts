@@ -157,14 +157,14 @@ describeCases([
     },
   },
   {
-    situation: 'several locks, one of which somebody else holds',
+    situation: 'several locks, one of which another owner holds',
     planted: { 'those that were granted are kept': bugs.PARTIAL_MULTI_LOCK_KEPT },
     workload: async (lab) => {
       const { redis } = lab;
       const [holder, other] = [lab.open(redis.url), lab.open(redis.url)];
       const lease = await holder.locks.acquire('b');
       const taken = await other.locks.multi(['a', 'b', 'c']).tryAcquire();
-      demand(taken === null, 'a lock that somebody holds was granted');
+      demand(taken === null, 'a lock that another owner holds was granted');
       demand((await redis.admin.exists('a', 'c')) === 0, 'a lock of the refused ones is held');
       await lease.release();
     },

@@ -147,7 +147,7 @@ describe('bugs that are planted into what counts', () => {
     await expect(workload(bug)).rejects.toThrow(/Not within|Expected/);
   });
 
-  it('are found: a caller that nobody takes anything back from', async () => {
+  it('are found: a caller from which nothing is taken back', async () => {
     const original = Object.getOwnPropertyDescriptor(OnceOnly.prototype, 'undo') ?? {};
     Object.defineProperty(OnceOnly.prototype, 'undo', {
       ...original,

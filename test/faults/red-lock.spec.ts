@@ -13,7 +13,7 @@ import {
 import type { RedisFixture } from '../support/redis-server.js';
 import { overlapsIn, staleTokensIn, telling } from './support/history.js';
 import { pause } from './support/pace.js';
-import { takeTurns } from './support/red-crowd.js';
+import { acquireInTurns } from './support/red-crowd.js';
 
 /** Each script takes its own time to its server, so that votes are split. */
 class UnevenWay extends AgedServer {
@@ -67,7 +67,7 @@ describe('RedLockService on five servers', () => {
       const isOver = () => performance.now() >= until;
       const turns = Promise.all(
         clients.map((client, i) =>
-          takeTurns(client, { name: 'product_1', random: random.fork(i), isOver }),
+          acquireInTurns(client, { name: 'product_1', random: random.fork(i), isOver }),
         ),
       );
       let kills = 0;
@@ -118,7 +118,7 @@ describe('RedLockService on five servers', () => {
         return !(await Promise.all(has)).includes(0);
       };
       const turns = clients.map((client, i) =>
-        takeTurns(client, { name: 'product_1', random: random.fork(i), isOver, isSettled }),
+        acquireInTurns(client, { name: 'product_1', random: random.fork(i), isOver, isSettled }),
       );
       let freed = 0;
       while (!isOver()) {

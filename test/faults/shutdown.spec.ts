@@ -34,7 +34,7 @@ describe('a service that is told to end while it is busy', () => {
   }
 
   it.each(['ours', 'the caller’s'] as const)(
-    'holds nothing, keeps nobody waiting and ends by itself: the connection is %s',
+    'holds nothing, keeps no caller waiting and ends by itself: the connection is %s',
     async (whose) => {
       const first = await startService(whose);
       const second = await startService(whose, { obedient: 0, stubborn: 0, waiters: LOAD.waiters });
@@ -48,7 +48,7 @@ describe('a service that is told to end while it is busy', () => {
       expect(farewell.tookMs).toBeLessThan(5 * SHUTDOWN_MS);
       expect(await first.end()).toMatchObject({ code: 0, stderr: '' });
 
-      // One waiter for each lock that was given back has got in; the others get an error.
+      // One waiter for each lock that was released has got in; the others get an error.
       await eventually(async () => {
         expect(await redis.keys()).toHaveLength(LOAD.stubborn);
       });
@@ -78,7 +78,7 @@ describe('a service that is told to end while it is busy', () => {
       waiters: { LOCK_SHUTDOWN: LOAD.waiters },
       latecomer: 'LOCK_SHUTDOWN',
     });
-    // The work of these was done; that their locks could not be given back is no reason to fail it.
+    // The work of these was done; that their locks could not be released is no reason to fail it.
     expect(farewell.obedient.done ?? 0).toBe(LOAD.obedient);
     expect(farewell.tookMs).toBeLessThan(5 * (SHUTDOWN_MS + NO_ANSWER_MS));
     expect(exit).toMatchObject({ code: 0, stderr: '' });

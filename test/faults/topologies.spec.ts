@@ -114,7 +114,7 @@ describe.each<[string, () => Promise<Topology>]>([
   const way = (index: number) => topology.connections.at(index)?.[1] as () => unknown;
 
   it.each(WAYS)(
-    'everything is taken, waited for and given back under every valid name by %s',
+    'everything is taken, waited for and released under every valid name by %s',
     async (...row) => {
       const [, index, publish] = row;
       const names = [...new Set([...ODD_NAMES, ...namesAtRandom(60)])];

@@ -92,7 +92,7 @@ describe('findingsIn', () => {
       expect(findings(section(told), everythingLost(2, 3, 0), section(early))).toEqual(overlap);
     });
 
-    it('lets nobody be sure of what was taken for longer than the lease', () => {
+    it('lets no owner be sure of what was taken for longer than the lease', () => {
       const slow = { ...A, to: 1_100, validUntil: 2_000, outcome: 'LEASE_LOST' };
       const inside = { ...B, from: 1_000, to: 1_050 };
       expect(findings(section(slow), taken('a:1', 12), section(inside))).toEqual([
@@ -135,7 +135,7 @@ describe('findingsIn', () => {
     const untold = [expect.stringMatching(/^loss that was not told/)];
     expect(findings(section(A), taken('a:1', 15))).toEqual(untold);
     expect(findings(section(A), everythingLost(12, 15))).toEqual(untold);
-    // It may have given the lock back before.
+    // It may have released the lock before.
     expect(findings(section(A), taken('a:1', 19, 21))).toEqual([]);
     // A client reports a release as perhaps not the first one when Redis no longer knew that.
     const unknown = { kind: 'released-unknown', process: 0, lock: LOCK, atUs: 20.5 * MS } as const;
@@ -143,10 +143,10 @@ describe('findingsIn', () => {
     expect(findings(section(A), taken('a:1', 15), { ...unknown, process: 1 })).toEqual(untold);
   });
 
-  describe('of a lock that nobody has', () => {
+  describe('of a lock that no owner holds', () => {
     const waiting = { ...B, from: 1_000, to: 1_010, waitedFrom: 15 };
 
-    it('tells how long it was free while somebody waited', () => {
+    it('tells how long it was free while a caller waited', () => {
       expect(findings(section(A), free(25, 995), section(waiting))).toEqual([
         `it was free for 970 ms of waiting for ${LOCK}`,
       ]);
@@ -166,15 +166,15 @@ describe('findingsIn', () => {
       expect(findings(section(A), free(25, 995), section(waiting), another)).toHaveLength(1);
     });
 
-    it('tells when somebody waited for a lock that was given to nobody', () => {
+    it('tells when a caller waited for a lock that no owner got', () => {
       const late = { ...waiting, from: 3_000, to: 3_010 };
-      const nobody = [`nobody got in for 2980 ms of waiting for ${LOCK}`];
-      expect(findings(section(A), section(late))).toEqual(nobody);
+      const idle = [`no caller got in for 2980 ms of waiting for ${LOCK}`];
+      expect(findings(section(A), section(late))).toEqual(idle);
       const refused = {
         ...{ kind: 'refused' as const, process: 1, lock: LOCK, outcome: 'LOCK_TIMEOUT' },
         ...{ waitedFromUs: 15 * MS, atUs: 3_000 * MS },
       };
-      expect(findings(section(A), refused)).toEqual(nobody);
+      expect(findings(section(A), refused)).toEqual(idle);
     });
   });
 });

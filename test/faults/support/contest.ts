@@ -196,7 +196,7 @@ class Round {
     const quietMs = Math.min(LONGEST_QUIET_MS, QUIET_PART * plan.settings.watchdogLeaseMs);
     const during = await redis.commandsDuring(() => pause(quietMs));
     const scripts = (during.evalsha ?? 0) + (during.eval ?? 0);
-    if (scripts > 0) throw new Error(`${String(scripts)} scripts for locks that nobody has`);
+    if (scripts > 0) throw new Error(`${String(scripts)} scripts for locks that no owner holds`);
     return true;
   }
 

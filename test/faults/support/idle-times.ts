@@ -18,7 +18,7 @@ export function idleTimesIn(history: ContestHistory, { freeMs, idleMs }: IdleLim
   const locks = new Set(history.waits.map(({ lock }) => lock));
   return [...locks].flatMap((lock) => {
     const gaps = gapsOf(history, lock).filter((gap) => lengthOf(gap) > freeMs * 1_000);
-    const idle = gaps.map((gap) => ({ what: 'nobody got in', ms: waits.longest(lock, gap) }));
+    const idle = gaps.map((gap) => ({ what: 'no caller got in', ms: waits.longest(lock, gap) }));
     const free = history
       .of('free')
       .filter((time) => time.lock === lock)

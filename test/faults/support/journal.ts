@@ -29,7 +29,7 @@ export type Entry =
 
 /**
  * A history in a file, line by line as it happens: nothing is lost when the process is killed, and
- * what is to be told of a section is there before the lock is given back.
+ * what is to be told of a section is there before the lock is released.
  */
 export class Journal implements Recorder {
   readonly #file: number;

@@ -14,7 +14,7 @@ export const RELEASE_COUNTS_AGAIN: Bug = script(
   `if free then\n  local counted = redis.pcall('incrby', counter, #ids)`,
 );
 
-/** A release by id that is sent again finds nothing, and says that nothing was given back. */
+/** A release by id that is sent again finds nothing, and says that nothing was released. */
 export const RELEASE_FORGETS_ITS_ANSWER: Bug = script(
   RELEASE_PERMITS,
   'if known then return {1, 1} end',
@@ -60,7 +60,7 @@ export const MARK_IS_LEFT: Bug = script(
   'isMine = false',
 );
 
-export const RELEASE_TELLS_NOBODY: Bug = script(
+export const RELEASE_NOTIFIES_NO_WAITER: Bug = script(
   RELEASE,
   /isTold = announce\(.*$/m,
   'isTold = true end',

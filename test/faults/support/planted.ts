@@ -141,7 +141,7 @@ export const RELEASE_FREES_ALL_HOLDS: Bug = script(
   `redis.call('del', lock)\nreturn 'done'`,
 );
 
-export const RELEASE_OF_WHOEVER_HOLDS: Bug = together(
+export const RELEASE_OF_ANY_OWNER: Bug = together(
   script(RELEASE, `redis.call('hget', lock, owner)`, `redis.call('hvals', lock)[1]`),
   scripts(
     [PASS, PASS_IN_ORDER],
@@ -180,7 +180,7 @@ export const RENEWAL_CREATES: Bug = script(
 for i = 1, #KEYS do redis.call('hset', KEYS[i], ARGV[i], 1) end`,
 );
 
-export const RENEWAL_OF_WHOEVER_HOLDS: Bug = script(
+export const RENEWAL_OF_ANY_OWNER: Bug = script(
   RENEW,
   `redis.pcall('hexists', KEYS[i], ARGV[i])`,
   `redis.pcall('exists', KEYS[i])`,

@@ -35,7 +35,7 @@ export interface Kind {
   of(context: LockContext): Primitive;
   /** The keys of Redis that a name stands for. */
   keysOf?(name: string): readonly string[];
-  /** The key stays when no owner has it, or when a failure has left no owner to give it back. */
+  /** The key stays when no owner has it, or when a failure has left no owner to release it. */
   readonly staysBehind?: boolean;
 }
 

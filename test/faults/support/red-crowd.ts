@@ -27,7 +27,7 @@ interface Turns {
  * Takes the lock again and again, holds it for a random time, and writes down when it was held: up to
  * the last moment at which the lease said so.
  */
-export async function takeTurns(
+export async function acquireInTurns(
   { locks }: RedLockClient,
   { name, random, isOver, isSettled = () => Promise.resolve(true) }: Turns,
 ): Promise<RedReport> {

@@ -109,7 +109,7 @@ const MESSAGES = plan(
   },
 );
 
-/** A waiter cannot wait for these leases to end: a caller has to use each grant, or give it back. */
+/** A waiter cannot wait for these leases to end: a caller has to use each grant, or release it. */
 const LEASES = plan(
   {
     ...{ watchdogLeaseMs: 20_000, pollIntervalMs: 100, claimTimeMs: 20_000 },

@@ -18,7 +18,7 @@ export interface Manners {
   /** Two locks as one; the section is that of either of them. */
   multi?: number;
   try?: number;
-  /** Gives the lock back twice, while it asks for a renewal. */
+  /** Releases the lock twice, while it asks for a renewal. */
   hasty?: number;
   /** Stays for longer than all other callers. */
   slow?: number;

@@ -23,7 +23,7 @@ export class Sale {
   /** Ids of orders whose payment was answered with 201. */
   readonly thanked = new Set<string>();
   readonly statuses: Record<string, number> = {};
-  /** Answers that nobody may get. */
+  /** Answers that no buyer may get. */
   readonly odd: string[] = [];
   readonly #products: string[] = [];
   readonly #open = new Set<string>();

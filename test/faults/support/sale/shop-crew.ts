@@ -52,7 +52,7 @@ export class ShopCrew {
     await Promise.all(Array.from({ length: count }, () => this.#hireOne()));
   }
 
-  /** SIGKILL. Somebody is left to sell: a process that serves is killed beside another one. */
+  /** SIGKILL. A process is left to sell: one that serves is killed beside another one. */
   async killOne(random: Random): Promise<void> {
     const starting = this.#members.filter(({ url }) => url === undefined);
     const isServing = starting.length === 0 || random.chance(SHARE_OF_SERVING);
@@ -78,7 +78,7 @@ export class ShopCrew {
     if (hasDied) this.killsAt[point] = (this.killsAt[point] ?? 0) + 1;
   }
 
-  /** By any process. Undefined: nobody knows what became of the request. */
+  /** By any process. Undefined: the outcome of the request is unknown. */
   async ask(
     random: Random,
     method: 'GET' | 'POST' | 'PUT',
