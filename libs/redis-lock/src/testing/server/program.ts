@@ -13,12 +13,14 @@ import { unknown, UnknownError } from './unknown.js';
  */
 export type RunCommand = (name: string, args: readonly string[]) => CommandReply;
 
+const NONE: RunCommand = () => null;
+
 /** A script, ready to run. */
 export class Program {
   readonly #main: LuaFunction;
   #keys = new Table();
   #args = new Table();
-  #command: RunCommand = () => null;
+  #command = NONE;
 
   /**
    * @param knows whether there is a command of this name
@@ -68,6 +70,9 @@ export class Program {
       if (!(error instanceof LuaError)) throw error;
       const { uncaught, line } = error;
       throw new CommandError(`${uncaught} script: ${sha1}, on @${SCRIPT}:${String(line)}.`);
+    } finally {
+      // A program outlives its servers.
+      this.#command = NONE;
     }
     if (reply instanceof CommandError) throw reply;
     return reply;

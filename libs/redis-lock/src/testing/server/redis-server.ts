@@ -57,11 +57,7 @@ export class RedisServer implements Surroundings {
     const { lua, sha1, name = 'a script' } = script;
     let program = programs.get(lua);
     if (program === undefined) {
-      program = new Program(
-        name,
-        bytesOf(lua),
-        (command) => this.find(command.toLowerCase()) !== undefined,
-      );
+      program = new Program(name, bytesOf(lua), (command) => COMMANDS.has(command.toLowerCase()));
       programs.set(lua, program);
     }
     this.store.now = Math.floor(this.clock.wall());
