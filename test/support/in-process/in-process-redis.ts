@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Command } from '../../../libs/redis-lock/src/testing/server/commands/command.js';
-import { RedisServer } from '../../../libs/redis-lock/src/testing/server/redis-server.js';
+import { COMMANDS, RedisServer } from '../../../libs/redis-lock/src/testing/server/redis-server.js';
 import { systemClock } from '../../../libs/redis-lock/src/core/time/clock.js';
 import { COMMANDS_OF_SPECS } from './commands.js';
 import {
@@ -12,6 +12,8 @@ import {
 } from './network.js';
 import { Session } from './session.js';
 
+for (const [name, command] of Object.entries(COMMANDS_OF_SPECS)) COMMANDS.set(name, command);
+
 /** The server of the library's test kit, and what clients and operators do beside scripts. */
 class CountingServer extends RedisServer {
   readonly calls = new Map<string, number>();
@@ -22,10 +24,6 @@ class CountingServer extends RedisServer {
   readonly unknown = new Set<string>();
   /** Those who listen to a pattern of channels. */
   readonly everywhere = new Set<(channel: string, message: string) => boolean>();
-
-  override find(name: string) {
-    return COMMANDS_OF_SPECS[name] ?? super.find(name);
-  }
 
   override commandOf(name: string, args: readonly string[], isFull: boolean): Command {
     this.count(name.toLowerCase(), args);

@@ -12,7 +12,8 @@ import { Program } from './program.js';
 import { CommandError, Store } from './store.js';
 import { unknown } from './unknown.js';
 
-const COMMANDS = new Map(
+/** By their names in lower case. The specs of the library add those that only they use. */
+export const COMMANDS = new Map(
   Object.entries({ ...SERVER, ...KEYS, ...STRINGS, ...HASHES, ...LISTS, ...SETS, ...SORTED_SETS }),
 );
 
@@ -81,17 +82,12 @@ export class RedisServer implements Surroundings {
     return this.commandOf(name, args, this.isFull).run(this.store, args, this);
   }
 
-  /** The command of this name, in lower case. */
-  find(name: string): Command | undefined {
-    return COMMANDS.get(name);
-  }
-
   /**
    * The command for these arguments.
    * @throws {CommandError} Redis refuses it
    */
   commandOf(name: string, args: readonly string[], isFull: boolean): Command {
-    const command = this.find(name) ?? this.find(name.toLowerCase());
+    const command = COMMANDS.get(name) ?? COMMANDS.get(name.toLowerCase());
     if (command === undefined) return unknown(`command ${name}`);
     if (args.length < command.least || args.length > command.most) {
       throw new CommandError('ERR Wrong number of args calling Redis command from script');
