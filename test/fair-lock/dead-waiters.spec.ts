@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { JavaFairLock, serverNow } from '../support/redisson-fair.js';
-import { eventually, PROMPT_MS, Stopwatch, useRealClients, watch } from '../support/set-up.js';
+import { eventually, PROMPT_MS, Stopwatch, useClients, watch } from '../support/set-up.js';
 import { FairView } from './fair-view.js';
 
 const ALIVE_MS = 5_000;
@@ -10,7 +10,7 @@ const DEAD = 'dead';
 
 /** The defects of Redisson's fair lock (#6150, #3730, #3004, #4620, #5019, #1104), by name. */
 describe('the queue of a fair lock', () => {
-  const { redis, open } = useRealClients(FairLockService);
+  const { redis, open } = useClients(FairLockService);
   const view = new FairView(redis, 'a');
   const { queue, timeouts, waiting } = view.keys;
   const quick = { pollIntervalMs: 50 };
@@ -220,7 +220,8 @@ describe('the queue of a fair lock', () => {
       // Both at once, as a sweep of Java does.
       await redis.admin
         .multi()
-        .lpop(queue, 2)
+        .lpop(queue)
+        .lpop(queue)
         .zrem(timeouts, waiters[0]?.owner ?? '', waiters[1]?.owner ?? '')
         .exec();
       await eventually(async () => (await view.queue()).length === 4);

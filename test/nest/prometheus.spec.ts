@@ -5,10 +5,10 @@ import { collectLockMetrics } from 'nestjs-redis-lock/prometheus';
 import { hostname } from 'node:os';
 import { Registry, register as globalRegister } from 'prom-client';
 import { publish, publishTroubles } from './events.js';
-import { useRealRedis } from '../support/redis-server.js';
+import { useRedis } from '../support/redis-server.js';
 import { useApplications } from './applications.js';
 
-const redis = useRealRedis();
+const redis = useRedis();
 const apps = useApplications(redis);
 
 @Injectable()

@@ -21,10 +21,10 @@ import {
   WithSemaphore,
   WithWriteLock,
 } from 'nestjs-redis-lock';
-import { eventually, Gate, Section, useRealRedis } from '../support/set-up.js';
+import { eventually, Gate, Section, useRedis } from '../support/set-up.js';
 import { useApplications } from './applications.js';
 
-const redis = useRealRedis();
+const redis = useRedis();
 const apps = useApplications(redis);
 
 async function provided<T extends object>(provider: Type<T>): Promise<T> {

@@ -27,10 +27,10 @@ import {
   LockTimeoutError,
   WithLock,
 } from 'nestjs-redis-lock';
-import { eventually, Gate, redisson, Section, useRealRedis, watch } from '../support/set-up.js';
+import { eventually, Gate, redisson, Section, useRedis, watch } from '../support/set-up.js';
 import { useApplications } from './applications.js';
 
-const redis = useRealRedis();
+const redis = useRedis();
 const apps = useApplications(redis);
 
 /** Makes an application with this provider, and hands it back. */

@@ -31,10 +31,10 @@ import {
   WithLock,
 } from 'nestjs-redis-lock';
 import type { IncomingMessage } from 'node:http';
-import { useRealRedis } from '../../support/redis-server.js';
+import { useRedis } from '../../support/redis-server.js';
 import { useApplications, type RunningApp } from '../applications.js';
 
-const redis = useRealRedis();
+const redis = useRedis();
 const apps = useApplications(redis);
 
 /** Nothing for Nest to make by itself: what it is made of only its author knows. */

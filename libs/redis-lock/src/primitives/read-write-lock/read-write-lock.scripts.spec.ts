@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { leaseOf } from '../../../../../test/read-write-lock/redisson-read-write.js';
 import { deliver, deliveries } from '../../../../../test/support/deliver.js';
-import { useRealRedis } from '../../../../../test/support/redis-server.js';
+import { useRedis } from '../../../../../test/support/redis-server.js';
 import type { Script } from '../../core/redis/script.js';
 import { inOrder } from '../../../../../test/support/in-order.js';
 import { queueKeys } from '../lua/hand-off.js';
@@ -40,7 +40,7 @@ const granted = { kind: 'granted', fencingToken: undefined };
 const busy = expect.objectContaining({ kind: 'busy' });
 
 describe('the scripts of the read-write lock', () => {
-  const redis = useRealRedis();
+  const redis = useRedis();
 
   const run = <K extends keyof typeof keys, A extends string, R>(
     script: Script<K, A, R>,
