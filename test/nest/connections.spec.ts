@@ -32,10 +32,10 @@ import {
   type LockTemplate,
   type LockTemplateOptions,
 } from 'nestjs-redis-lock';
-import { useRealRedis } from '../support/redis-server.js';
+import { useRedis } from '../support/redis-server.js';
 import { SILENT, useApplications } from './applications.js';
 
-const redis = useRealRedis();
+const redis = useRedis();
 const apps = useApplications(redis);
 
 @Module({})

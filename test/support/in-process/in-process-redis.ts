@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Command } from '../../../libs/redis-lock/src/testing/server/commands/command.js';
 import { COMMANDS, RedisServer } from '../../../libs/redis-lock/src/testing/server/redis-server.js';
 import { systemClock } from '../../../libs/redis-lock/src/core/time/clock.js';
+import { CommandError } from '../../../libs/redis-lock/src/testing/server/store.js';
+import { unknown } from '../../../libs/redis-lock/src/testing/server/unknown.js';
 import { COMMANDS_OF_SPECS } from './commands.js';
 import {
   listen,
@@ -20,6 +22,8 @@ class CountingServer extends RedisServer {
   readonly scripts = new Map<string, string>();
   /** As Redis counts them: a write of the same value is one, a removal of nothing is none. */
   changes = 0;
+  /** No script may call these. */
+  readonly #denied = new Set<string>();
   /** A client has used this, and the server does not know it. */
   readonly unknown = new Set<string>();
   /** Those who listen to a pattern of channels. */
@@ -27,6 +31,10 @@ class CountingServer extends RedisServer {
 
   override commandOf(name: string, args: readonly string[], isFull: boolean): Command {
     this.count(name.toLowerCase(), args);
+    if (this.#denied.has(name.toLowerCase()))
+      throw new CommandError(
+        "ERR The user executing the script can't run this command or subcommand",
+      );
     const command = super.commandOf(name, args, isFull);
     if (!command.isWrite) return command;
     const run: Command['run'] = (...given) => {
@@ -48,6 +56,13 @@ class CountingServer extends RedisServer {
     const isContainer = CONTAINERS.has(name);
     const command = isContainer ? `${name}|${subcommand.toLowerCase()}` : name;
     this.calls.set(command, (this.calls.get(command) ?? 0) + 1);
+  }
+
+  /** Takes a command from scripts, or gives all of them back. */
+  allow(rule: string): void {
+    if (rule === '+@all') this.#denied.clear();
+    else if (/^-[a-z]+$/.test(rule) && COMMANDS.has(rule.slice(1))) this.#denied.add(rule.slice(1));
+    else unknown(`ACL rule ${rule}`);
   }
 
   load(lua: string): string {

@@ -120,6 +120,12 @@ export class Session implements Receiver, Subscriber {
   }
 
   readonly #own: Readonly<Record<string, Run>> = {
+    acl: ([subcommand = '', user = '', ...rules]) => {
+      if (subcommand.toLowerCase() !== 'setuser' || user !== 'default')
+        return unknown(`ACL ${subcommand} ${user}`);
+      for (const rule of rules) this.redis.server.allow(rule);
+      return OK;
+    },
     select: ([database]) =>
       database === '0' ? OK : new CommandError('ERR DB index is out of range'),
     client: (args) => this.#client(args),

@@ -7,7 +7,7 @@ import {
   NO_NUMBERS,
 } from '../../../../../test/support/deliver.js';
 import { eventually } from '../../../../../test/support/eventually.js';
-import { useRealRedis } from '../../../../../test/support/redis-server.js';
+import { useRedis } from '../../../../../test/support/redis-server.js';
 import type { Script } from '../../core/redis/script.js';
 import { COUNT_DOWN, DELETE, GET_COUNT, TRY_SET_COUNT } from './latch.scripts.js';
 
@@ -17,7 +17,7 @@ const TTL = { markerTtlMs: 600_000 };
 const noted = (value: string) => ({ value, seconds: 600 });
 
 describe('the scripts of the latch', () => {
-  const redis = useRealRedis();
+  const redis = useRedis();
   const look = () => lookAt(redis.admin);
   const run = <R>(script: Script<string, string, R>, marker: string, args: object = {}) =>
     deliver(redis.admin, script, ['k', marker], { ...TTL, channel: CHANNEL, ...args });

@@ -6,7 +6,7 @@ import {
   NO_COUNTS,
   NO_NUMBERS,
 } from '../../../../../test/support/deliver.js';
-import { useRealRedis } from '../../../../../test/support/redis-server.js';
+import { useRedis } from '../../../../../test/support/redis-server.js';
 import type { Script } from '../../core/redis/script.js';
 import {
   ACQUIRE,
@@ -28,7 +28,7 @@ const granted = { kind: 'granted' };
 const busy = { kind: 'busy', remainingMs: Infinity };
 
 describe('the scripts of the counting semaphore', () => {
-  const redis = useRealRedis();
+  const redis = useRedis();
   const look = () => lookAt(redis.admin);
   const run = <R>(script: Script<string, string, R>, marker: string, args: object = {}) =>
     deliver(redis.admin, script, ['k', marker], { ...DEFAULTS, ...args });

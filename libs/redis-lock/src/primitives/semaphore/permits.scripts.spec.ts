@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { deliver, deliveries, secondsOf } from '../../../../../test/support/deliver.js';
-import { useRealRedis } from '../../../../../test/support/redis-server.js';
+import { useRedis } from '../../../../../test/support/redis-server.js';
 import type { Script } from '../../core/redis/script.js';
 import {
   ADD,
@@ -25,7 +25,7 @@ const BAD_NUMBERS = [
 ];
 
 describe('the scripts of the semaphore', () => {
-  const redis = useRealRedis();
+  const redis = useRedis();
 
   const run = <K extends string, A extends string, R>(
     script: Script<K, A, R>,
