@@ -64,6 +64,9 @@ describe('the scripts of a lock that is a hash', () => {
       expect(await look()).toEqual({ k: { value: { [A]: '2' }, seconds: 30 } });
       await repeatedly(() => enter(A, 3, 60_000));
       expect(await look()).toEqual({ k: { value: { [A]: '3' }, seconds: 60 } });
+      await enter(A, 1, 90_000);
+      await repeatedly(() => enter(A, 1, 5_000));
+      expect(await look()).toEqual({ k: { value: { [A]: '1' }, seconds: 90 } });
     });
 
     it('enter answers what is left of the lease of another owner, and changes nothing', async () => {
