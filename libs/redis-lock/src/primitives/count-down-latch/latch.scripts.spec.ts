@@ -59,7 +59,10 @@ describe('the scripts of the latch', () => {
 
     it.each(['0', '-1'])('count-down takes %s for nothing left', async (value) => {
       await redis.admin.set('k', value);
-      expect(await repeatedly(() => countDown('m'))).toMatchObject({ count: 0 });
+      const { publish = 0 } = await redis.commandsDuring(async () => {
+        expect(await repeatedly(() => countDown('m'))).toMatchObject({ count: 0 });
+      });
+      expect(publish).toBe(0);
       expect(await look()).toEqual({ m: noted('0') });
     });
 
