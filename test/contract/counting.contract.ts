@@ -118,19 +118,53 @@ export function describeCountingBehaviour({
   });
 
   it('releases what it got when its signal aborts in the same turn', async () => {
-    const semaphore = semaphoreOf();
+    const { locks, connection } = open();
+    const semaphore = locks.get('a');
     await semaphore.trySetPermits(5);
-    for (let round = 0; round < 50; round += 1) {
+    const run = connection.run.bind(connection);
+    let answered = () => undefined as void;
+    connection.run = async (...call) => {
+      const reply = await run(...call);
+      answered();
+      return reply;
+    };
+    for (let hops = 0; hops < 20; hops += 1) {
       const abort = new AbortController();
-      const acquiring = watch(semaphore.acquire(2, { signal: abort.signal }));
-      for (let turn = 0; turn < round % 5; turn += 1) await roundTrips(redis, 1);
-      abort.abort(new Error('no time'));
-      await acquiring.promise.then(
+      const hop = (left: number) =>
+        queueMicrotask(() => (left === 0 ? abort.abort(new Error('no time')) : hop(left - 1)));
+      answered = () => hop(hops);
+      const acquiring = semaphore.acquire(2, { signal: abort.signal });
+      await acquiring.then(
         () => semaphore.release(2),
-        () => undefined,
+        (error: unknown) => expect(error).toBe(abort.signal.reason),
       );
+      await eventually(async () => (await free()) === 5);
     }
-    await eventually(async () => (await free()) === 5);
+  });
+
+  it.each([
+    [1, 1],
+    [4, 1],
+    [4, 3],
+  ])('never lets in more than there are: %d clients, %d permits', async (clients, permits) => {
+    const semaphores = Array.from({ length: clients }, () => semaphoreOf());
+    await semaphores[0]?.trySetPermits(permits);
+    const inside = { now: 0, most: 0, sections: 0 };
+    const work = async (semaphore: (typeof semaphores)[number]) => {
+      for (let round = 0; round < 10; round += 1) {
+        await semaphore.acquire(1, { waitTimeMs: LONG_MS });
+        inside.now += 1;
+        inside.sections += 1;
+        inside.most = Math.max(inside.most, inside.now);
+        await roundTrips(redis, 1);
+        inside.now -= 1;
+        await semaphore.release();
+      }
+    };
+    await Promise.all([...semaphores, ...semaphores].map(work));
+    expect(inside).toMatchObject({ now: 0, sections: 20 * clients });
+    expect(inside.most).toBeLessThanOrEqual(permits);
+    expect(await free()).toBe(permits);
   });
 
   it('sends nothing for a signal that is aborted already', async () => {

@@ -6,7 +6,8 @@ import { useGolden } from '../support/wire/golden.js';
 const redis = useRealRedis();
 const golden = useGolden(redis, 'semaphore', { ours: /^nestjs_semaphore_request:/ });
 const open = useLocks(redis, (context) => new SemaphoreService(context));
-const semaphoreOf = () => open({ pollIntervalMs: 60_000, waitTimeMs: 60_000 }).locks.counting('a');
+const NO_POLL = { pollIntervalMs: 60_000, waitTimeMs: 60_000 };
+const semaphoreOf = () => open(NO_POLL).locks.counting('a');
 const listening = () => redis.listening('redisson_sc:{a}');
 
 describe('what the counting semaphore leaves in Redis is what RSemaphore leaves there', () => {
@@ -135,4 +136,17 @@ describe('what RSemaphore leaves in Redis is understood by the counting semaphor
     await trace.put('A: semaphore.releaseIfExists(2)');
     expect(await semaphoreOf().drainPermits()).toBe(3);
   });
+});
+
+it.each([
+  ['{shop}:1', '', '{shop}:1', 'redisson_sc:{shop}:1'],
+  ['a', 'shop:', 'shop:a', 'redisson_sc:{shop:a}'],
+])('%p with keyPrefix %p has the key and the channel of Redisson', async (...row) => {
+  const [name, keyPrefix, key, channel] = row;
+  const semaphore = open({ ...NO_POLL, keyPrefix }).locks.counting(name);
+  const waiting = semaphore.acquire(2);
+  await redis.listening(channel);
+  await semaphore.release(3);
+  await waiting;
+  expect(await redis.admin.get(key)).toBe('1');
 });

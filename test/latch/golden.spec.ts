@@ -72,4 +72,27 @@ describe('what RCountDownLatch leaves in Redis is understood by LatchService', (
     expect(sinceDelete.ms).toBeLessThan(PROMPT_MS);
     expect(await latch.delete()).toBe(false);
   });
+
+  it('when it was set to 0, which is open here and blocks a second latch there', async () => {
+    const latch = latchOf();
+    await redis.admin.set('a', 0);
+    expect(await latch.wait()).toBe(true);
+    expect(await latch.trySetCount(1)).toBe(false);
+    expect(await latch.countDown()).toBe(0);
+    expect(await redis.admin.exists('a')).toBe(0);
+  });
+});
+
+it.each([
+  ['{shop}:1', '', '{shop}:1', 'redisson_countdownlatch__channel__{{shop}:1}'],
+  ['a', 'shop:', 'shop:a', 'redisson_countdownlatch__channel__{shop:a}'],
+])('%p with keyPrefix %p has the key and the channel of Redisson', async (...row) => {
+  const [name, keyPrefix, key, channel] = row;
+  const latch = open({ ...NO_POLL, keyPrefix }).locks.get(name);
+  await latch.trySetCount(1);
+  expect(await redis.admin.get(key)).toBe('1');
+  const waiting = latch.wait();
+  await redis.listening(channel);
+  await latch.countDown();
+  expect(await waiting).toBe(true);
 });

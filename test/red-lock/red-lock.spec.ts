@@ -272,25 +272,38 @@ describe('RedLockService on three servers', () => {
     expect(node?.debtCount).toBe(MOST_DEBTS);
   });
 
-  it('fails within the waiting time with a majority down, names why, and leaves no vote', async () => {
-    const client = await ready(openProxied());
-    const { locks } = client;
-    for (const node of [1, 2]) {
-      proxies[node]?.refuse();
-      proxies[node]?.cut();
-    }
-    const sinceStart = performance.now();
-    const acquiring = locks.acquire('a', { waitTimeMs: 600 });
-    await expect(acquiring).rejects.toMatchObject({
-      ...{ code: 'LOCK_QUORUM', retryable: true, lockName: 'a' },
-      causes: [undefined, { code: 'LOCK_BACKEND' }, { code: 'LOCK_BACKEND' }],
-    });
-    await expect(acquiring).rejects.toThrow(/1 of 3 nodes answered, and 2 have to agree/);
-    expect(performance.now() - sinceStart).toBeLessThan(3_000);
-    await eventually(async () => (await servers[0]?.admin.exists('a')) === 0);
-    await allBack(client);
-    await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
-  });
+  it.each([
+    [
+      'down',
+      0,
+      (node: number) => {
+        proxies[node]?.refuse();
+        proxies[node]?.cut();
+      },
+    ],
+    // Its votes are given, and no client learns of them.
+    ['deaf', 2, (node: number) => proxies[node]?.hold('toClient')],
+  ])(
+    'fails within the waiting time with a majority %s, names why, and leaves no vote',
+    async (_, votes, fail) => {
+      const client = await ready(openProxied());
+      const { locks } = client;
+      for (const { admin } of servers) await admin.script('LOAD', ACQUIRE.lua);
+      for (const node of [1, 2]) fail(node);
+      const sinceStart = performance.now();
+      const acquiring = locks.acquire('a', { waitTimeMs: 600 });
+      await expect(acquiring).rejects.toMatchObject({
+        ...{ code: 'LOCK_QUORUM', retryable: true, lockName: 'a' },
+        causes: [undefined, { code: 'LOCK_BACKEND' }, { code: 'LOCK_BACKEND' }],
+      });
+      await expect(acquiring).rejects.toThrow(/1 of 3 nodes answered, and 2 have to agree/);
+      expect(performance.now() - sinceStart).toBeLessThan(3_000);
+      await eventually(async () => (await servers[0]?.admin.exists('a')) === 0);
+      expect((await holdersOn(servers)).filter((holder) => holder !== '')).toHaveLength(votes);
+      await allBack(client);
+      await eventually(async () => expect(await holdersOn(servers)).toEqual(['', '', '']));
+    },
+  );
 
   it('gets the lock as soon as a majority is back', async () => {
     const client = await ready(openProxied());
@@ -470,6 +483,18 @@ describe('RedLockService on three servers', () => {
     await proxies[1]?.heal();
     await eventually(async () => (await second.admin.exists('a')) === 0);
     await third.admin.del('a');
+  });
+
+  it('calls no lock lost whose release a majority received twice', async () => {
+    const client = await ready(openProxied());
+    for (const { admin } of servers) await admin.script('LOAD', RELEASE.lua);
+    const lease = await client.locks.acquire('a');
+    await eventually(async () => expect(await holdsOn(servers, lease.owner)).toBe(3));
+    const faults = [0, 1].map((node) => proxies[node]?.loseAnswerTo(RELEASE));
+    await lease.release();
+    expect(faults.map((fault) => fault?.hits)).toEqual([1, 1]);
+    expect(client.eventsOf('released')).toMatchObject([{ outcome: 'unknown' }]);
+    expect(client.eventsOf('lost')).toEqual([]);
   });
 
   it('wakes a waiter by the messages of a majority', async () => {

@@ -10,7 +10,8 @@ const CHANNEL = permitChannelOf('a');
 const redis = useRealRedis();
 const golden = useGolden(redis, 'expirable-semaphore', { ours: /^nestjs_semaphore_/ });
 const open = useLocks(redis, (context) => new SemaphoreService(context));
-const semaphoreOf = () => open({ pollIntervalMs: 60_000, waitTimeMs: 60_000 }).locks.get('a');
+const NO_POLL = { pollIntervalMs: 60_000, waitTimeMs: 60_000 };
+const semaphoreOf = () => open(NO_POLL).locks.get('a');
 const listening = () => redis.listening(CHANNEL);
 
 const doing = (what: string) => `permitExpirableSemaphore.${what}`;
@@ -200,6 +201,8 @@ describe('what RPermitExpirableSemaphore leaves in Redis is understood by the se
     const trace = await golden.scenario('waited for');
     await trace.put(a('trySetPermits(1)'));
     await trace.put(a('acquire()'));
+    const inVain = semaphore.acquire({ waitTimeMs: 0 });
+    await expect(inVain).rejects.toMatchObject({ code: 'LOCK_TIMEOUT', retryAfterMs: Infinity });
     const waiting = semaphore.acquire();
     await listening();
     const sinceRelease = new Stopwatch();
@@ -253,7 +256,24 @@ describe('what RPermitExpirableSemaphore leaves in Redis is understood by the se
     await trace.sees(a(`tryRelease([<permit 1>, ${unknown}])`));
     expect(await semaphore.tryRelease([one, two])).toBe(true);
     await trace.sees(a('tryRelease([<permit 1>, <permit 2>])'));
-    expect(await semaphore.tryRelease(three)).toBe(true);
+    expect(await semaphore.tryRelease(three.toUpperCase())).toBe(true);
     await trace.sees(b('tryRelease([<permit 3>])'), { messages: heard('3') });
   });
+});
+
+it.each([
+  ['{shop}:stock', '', '{shop}:stock', '{shop}:stock:timeout', 'redisson_sc:{shop}:stock'],
+  ['stock:{shop}', '', 'stock:{shop}', 'stock:{shop}:timeout', 'redisson_sc:stock:{shop}'],
+  ['商品 1', '', '商品 1', '{商品 1}:timeout', 'redisson_sc:{商品 1}'],
+  ['a', 'shop:', 'shop:a', '{shop:a}:timeout', 'redisson_sc:{shop:a}'],
+])('%p with keyPrefix %p has the keys and the channel of Redisson', async (...row) => {
+  const [name, keyPrefix, key, leases, channel] = row;
+  const semaphore = open({ ...NO_POLL, keyPrefix }).locks.get(name, { capacity: 1 });
+  const lease = await semaphore.acquire();
+  expect(await redis.admin.get(key)).toBe('0');
+  expect(await redis.admin.zcard(leases)).toBe(1);
+  const waiting = semaphore.acquire();
+  await redis.listening(channel);
+  await lease.release();
+  await (await waiting).release();
 });

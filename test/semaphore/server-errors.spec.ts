@@ -39,6 +39,18 @@ describe('SemaphoreService given the errors of a real server', () => {
     (await waiting).assertHeld();
   });
 
+  it('OOM: takes no counting permit, and releases those that are taken when it is over', async () => {
+    const semaphore = open().locks.counting('a');
+    await semaphore.trySetPermits(3);
+    await semaphore.acquire();
+    await redis.admin.config('SET', 'maxmemory', 1);
+    await expect(semaphore.acquire()).rejects.toMatchObject({ code: 'LOCK_BACKEND' });
+    await expect(semaphore.release()).rejects.toMatchObject({ code: 'LOCK_BACKEND' });
+    expect(await redis.admin.get('a')).toBe('2');
+    await redis.admin.config('SET', 'maxmemory', 0);
+    await eventually(async () => (await redis.admin.get('a')) === '3');
+  });
+
   it.each(['decrby', 'zadd'])('NOPERM: takes nothing without the right to %s', async (command) => {
     await open().locks.get('a').setPermits(5);
     await redis.admin.acl('SETUSER', 'app', 'on', '>pass', '~*', '&*', '+@all', `-${command}`);
@@ -84,5 +96,15 @@ describe('SemaphoreService given the errors of a real server', () => {
     await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST' });
     await eventually(() => semaphore.trySetPermits(2).catch(() => false));
     expect(await semaphore.availablePermits()).toBe(2);
+  });
+
+  it('a restart without data: who waits for counting permits gets the next ones', async () => {
+    const semaphore = open().locks.counting('a');
+    await semaphore.trySetPermits(5);
+    const waiting = semaphore.acquire(6, { waitTimeMs: 60_000 });
+    await redis.restart();
+    await eventually(async () => (await semaphore.availablePermits()) === 0);
+    await semaphore.addPermits(6);
+    await waiting;
   });
 });

@@ -59,10 +59,10 @@ describe('the scripts of the counting semaphore', () => {
       expect(await look()).toEqual({ k: { value: '3', seconds: 60 }, m: noted('1') });
     });
 
-    it('acquire takes all it wants, once', async () => {
-      await free(5);
+    it('acquire takes all it wants, once, and keeps the TTL', async () => {
+      await redis.admin.set('k', 5, 'PX', 60_000);
       expect(await repeatedly(() => acquire('m', 3))).toMatchObject(granted);
-      expect(await look()).toEqual({ k: { value: '2' }, m: noted('3') });
+      expect(await look()).toEqual({ k: { value: '2', seconds: 60 }, m: noted('3') });
     });
 
     it.each([
@@ -181,6 +181,17 @@ describe('the scripts of the counting semaphore', () => {
     expect(await look()).toEqual({ k: { value: String(value) } });
     await change('m', fewer, more);
     expect(await redis.admin.get('k')).toBe(String(value - Math.sign(value)));
+  });
+
+  it.each([
+    [1, 2, 0, 1],
+    [-3, 3, 0, undefined],
+    [5, 0, 2, undefined],
+  ])('change publishes an increase to 1 or more: %d + %d − %d', async (...row) => {
+    const [value, more, fewer, published] = row;
+    await free(value);
+    const sent = await redis.commandsDuring(() => change('m', more, fewer));
+    expect(sent.publish).toBe(published);
   });
 
   it('forgets what Redis has refused, so that it is done when it is sent again', async () => {

@@ -6,6 +6,7 @@ import {
   inspectionVerdict,
   releaseVerdict,
   nestedAcquireVerdict,
+  renewalVerdict,
 } from './verdicts.js';
 
 const FAILED = new LockBackendError('down', { retryable: true, outcome: 'none' });
@@ -89,6 +90,17 @@ describe('quorum arithmetic', () => {
     [undefined, ['done', 'absent', PENDING]],
   ] as const)('calls a release %p', async (verdict, answers) => {
     expect(releaseVerdict(await pollOf(answers), true)).toBe(verdict);
+  });
+
+  it.each([
+    [true, [[true], [true], PENDING]],
+    [true, [[true], [true], FAILED]],
+    [false, [[false], [false], PENDING]],
+    [undefined, [[true], [false], PENDING]],
+    [undefined, [[true], FAILED, FAILED]],
+    [undefined, [[false], FAILED, FAILED]],
+  ])('calls a renewal %p', async (verdict, answers) => {
+    expect(renewalVerdict(await pollOf(answers), 0)).toBe(verdict);
   });
 
   it('sees an owner who has a majority, or may have one', async () => {

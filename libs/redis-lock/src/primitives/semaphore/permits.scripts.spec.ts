@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { deliver, deliveries, secondsOf } from '../../../../../test/support/deliver.js';
+import { eventually } from '../../../../../test/support/eventually.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import type { Script } from '../../core/redis/script.js';
 import {
@@ -312,6 +313,8 @@ describe('the scripts of the semaphore', () => {
       await put(1, [A, 9_000], [C, -1_000]);
       const counts = { available: 2, acquired: 1, capacity: 3 };
       expect(await repeatedly(() => count())).toEqual(counts);
+      await redis.admin.flushall();
+      expect(await repeatedly(() => count())).toEqual({ available: 0, acquired: 0, capacity: 0 });
     });
   });
 
@@ -357,11 +360,35 @@ describe('the scripts of the semaphore', () => {
     expect(await look()).toEqual({ free: '1000', leases: {}, mark: null });
   });
 
-  it('copies the TTL of the counter onto the leases', async () => {
+  it('keeps the TTL of the counter, and copies it onto the leases', async () => {
     await put(1);
     await redis.admin.pexpire('k', 50_000);
     await enter(A);
-    expect(await redis.admin.pttl('{k}:timeout')).toBeGreaterThan(49_000);
+    await set(8, 'r1');
+    await add(1, 'r2');
+    for (const key of KEYS) expect(await redis.admin.pttl(key)).toBeGreaterThan(49_000);
+  });
+
+  it.each([
+    ['add: how many are free', 1, () => add(2, 'r'), '3'],
+    ['add: nothing below 1', -2, () => add(2, 'r'), undefined],
+    ['add: nothing of fewer', 5, () => add(-2, 'r'), undefined],
+    ['set: how many are free', 1, () => set(4, 'r'), '3'],
+    ['set: nothing of as many, or fewer', 3, () => set(4, 'r'), undefined],
+    ['leave: how many are free', 1, () => leave(A), '2'],
+    ['leave: nothing below 1', -1, () => leave(A), undefined],
+    ['leave: no more than a Java service can count', 5_000_000_000, () => leave(A), '2147483647'],
+  ])('publishes, by %s', async (_, free, step, published) => {
+    await put(free, [A, 9_000]);
+    const heard: string[] = [];
+    const listener = redis.admin.duplicate();
+    listener.on('message', (_channel, payload: string) => heard.push(payload));
+    await listener.subscribe(CHANNEL);
+    await step();
+    await redis.admin.publish(CHANNEL, 'end');
+    await eventually(() => heard.includes('end'));
+    listener.disconnect();
+    expect(heard).toEqual([...(published === undefined ? [] : [published]), 'end']);
   });
 
   it('counts no permit for a semaphore whose counter is gone', async () => {
