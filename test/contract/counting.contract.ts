@@ -122,7 +122,7 @@ export function describeCountingBehaviour({
     const semaphore = locks.get('a');
     await semaphore.trySetPermits(5);
     const run = connection.run.bind(connection);
-    let answered = () => undefined as void;
+    let answered: () => void = () => undefined;
     connection.run = async (...call) => {
       const reply = await run(...call);
       answered();
