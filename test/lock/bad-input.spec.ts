@@ -5,9 +5,11 @@ import {
   LockConfigurationError,
   LockKeyError,
   LockService,
+  LockStateError,
   type AcquireOptions,
 } from 'nestjs-redis-lock';
 import { useClients } from '../support/lock-client.js';
+import { FOREIGN_OWNER } from '../support/redisson.js';
 
 /** As it may come from a polyfill. */
 const aborted = (reason: unknown) => ({
@@ -373,6 +375,30 @@ describe('LockService given bad input', () => {
       await refuses(openings, { code: 'LOCK_CONFIGURATION' });
     },
   );
+
+  it.each(['abc', '1e3', '-1', '', '1.5', '9007199254740991', '99999999999999999999'])(
+    'refuses a token that is %p: it grants nothing, and changes nothing',
+    async (value) => {
+      const { locks } = open();
+      const token = 'redisson_lock_token:{a}';
+      await redis.admin.set(token, value);
+      await expect(locks.acquire('a', { fenced: true })).rejects.toThrow(LockStateError);
+      expect(await redis.admin.get(token)).toBe(value);
+      expect(await redis.admin.exists('a')).toBe(0);
+    },
+  );
+
+  it('waits in vain for a foreign lock without a TTL, and says so', async () => {
+    const { locks } = open();
+    await redis.admin.hset('a', FOREIGN_OWNER, 1);
+    expect(await locks.get('a').remainingTimeMs()).toBe(Infinity);
+    await expect(locks.acquire('a', { waitTimeMs: 400 })).rejects.toMatchObject({
+      ...{ code: 'LOCK_TIMEOUT', retryAfterMs: Infinity },
+    });
+    expect(await redis.admin.pttl('a')).toBe(-1);
+    expect(await locks.get('a').forceRelease()).toBe(true);
+    expect(await locks.tryAcquire('a')).not.toBeNull();
+  });
 
   it('takes undefined for every option as if it were not given', async () => {
     const { locks } = open();

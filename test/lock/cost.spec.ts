@@ -1,4 +1,4 @@
-import { describe, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { LockService, type Lease } from 'nestjs-redis-lock';
 import { expectCosts } from '../support/costs.js';
 import { useClients } from '../support/lock-client.js';
@@ -19,6 +19,12 @@ describe('what a lock costs', () => {
       ['acquire with a token', async () => (lease = await locks.acquire('a', { fenced: true }))],
       ['force its release', () => other.locks.get('a').forceRelease()],
     ]);
+  });
+
+  it('is nothing for a lock object', async () => {
+    const { locks } = open();
+    await locks.get('a').isLocked();
+    expect(await redis.commandsDuring(() => locks.get('b'))).toEqual({});
   });
 
   it('is for several together what docs/multi-lock.md says', async () => {

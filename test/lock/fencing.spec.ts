@@ -26,11 +26,13 @@ describe('fencing tokens', () => {
     expect(tokens.every(Number.isSafeInteger)).toBe(true);
   });
 
-  it('rise past what Java has begun with, and stay plain digits', async () => {
+  it('rise past what Java has begun with to the time of the server, and stay plain digits', async () => {
     const { lock } = open().locks;
     expect(await redis.admin.incr(TOKEN)).toBe(1);
+    const [seconds = NaN] = (await redis.admin.time()).map(Number);
     const lease = await lock.acquire('a', { fenced: true });
-    expect(lease.fencingToken).toBeGreaterThan(1_700_000_000_000_000);
+    expect(lease.fencingToken).toBeGreaterThanOrEqual(seconds * 1_000_000);
+    expect(lease.fencingToken).toBeLessThan((seconds + 60) * 1_000_000);
     expect(await redis.admin.get(TOKEN)).toBe(String(lease.fencingToken));
     expect(await redis.admin.get(TOKEN)).toMatch(/^\d{16}$/);
     expect(await redis.admin.incr(TOKEN)).toBe(lease.fencingToken + 1);
@@ -69,6 +71,13 @@ describe('fencing tokens', () => {
       expect(next.fencingToken).toBeGreaterThan(lease.fencingToken);
       await next.release();
     });
+  });
+
+  it('are those of the outer lease for a nested one that wants none of its own', async () => {
+    const { lock } = open().locks;
+    const nested = ({ fencingToken }: { fencingToken: number }) =>
+      lock.using('a', (inner) => expect(inner.fencingToken).toBe(fencingToken));
+    await lock.using('a', nested, { fenced: true });
   });
 
   it('rise by one where Java is ahead of the server’s clock', async () => {

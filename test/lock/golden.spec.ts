@@ -15,6 +15,7 @@ describe('what LockService leaves in Redis is what RLock leaves there', () => {
     const { locks } = open();
     const trace = await golden.scenario('taken, entered again, released');
     await locks.using('a', async (lease) => {
+      expect(lease.owner).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[1-9]\d*$/);
       await trace.plays('A: lock.lock()', lease);
       await locks.using('a', () => trace.sees('A: lock.lock()'));
       await trace.sees('A: lock.unlock()');
