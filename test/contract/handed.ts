@@ -10,13 +10,21 @@ import type {
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { WriteLockProtocol } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock-protocol.js';
-import { WRITE_PASS_IN_ORDER } from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
+import {
+  WRITE_PASS,
+  WRITE_PASS_IN_ORDER,
+} from '../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
 import { WRITE_ACQUIRE } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import { ReentrantLockProtocol } from '../../libs/redis-lock/src/primitives/lock/lock-protocol.js';
-import { PASS_IN_ORDER } from '../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
+import { PASS, PASS_IN_ORDER } from '../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
 import { channelOf as writeChannelOf } from '../read-write-lock/redisson-read-write.js';
 import { channelOf, FOREIGN_OWNER } from '../support/redisson.js';
 import type { ServerSuite } from './suite.js';
+
+interface SentScript {
+  readonly lua: string;
+  readonly sha1: string;
+}
 
 /** A kind of lock that a leaving owner gives to the next waiter. */
 export interface HandedLocks {
@@ -29,7 +37,8 @@ export interface HandedLocks {
   /** Redis runs at most so many commands when a process passes the lock on to its own waiter. */
   readonly commandsOfAPass: number;
   readonly enter: { readonly name: string };
-  readonly passInOrder: { readonly lua: string };
+  readonly pass: SentScript;
+  readonly passInOrder: SentScript;
   /** Sends a claim as the process of this context would. */
   claim(
     context: LockContext,
@@ -79,6 +88,7 @@ export const HANDED_LOCK: HandedLocks = {
   freed: ['0'],
   commandsOfAPass: 6,
   enter: ACQUIRE,
+  pass: PASS,
   passInOrder: PASS_IN_ORDER,
   claim: claimBy((context) => new ReentrantLockProtocol(context)),
   java: javaOf(heldLock, channelOf, '0'),
@@ -92,6 +102,7 @@ export const HANDED_WRITE_LOCK: HandedLocks = {
   freed: ['1', '0'],
   commandsOfAPass: 8,
   enter: WRITE_ACQUIRE,
+  pass: WRITE_PASS,
   passInOrder: WRITE_PASS_IN_ORDER,
   claim: claimBy((context) => new WriteLockProtocol(context, () => false)),
   java: javaOf(heldToWrite, writeChannelOf, '1'),

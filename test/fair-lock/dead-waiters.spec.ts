@@ -2,7 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { JavaFairLock, serverNow } from '../support/redisson-fair.js';
-import { eventually, PROMPT_MS, Stopwatch, useClients, watch } from '../support/set-up.js';
+import {
+  eventually,
+  PROMPT_MS,
+  Stopwatch,
+  useClients,
+  useProxiedClients,
+  watch,
+} from '../support/set-up.js';
 import { FairView } from './fair-view.js';
 
 const ALIVE_MS = 5_000;
@@ -315,5 +322,31 @@ describe('the queue of a fair lock', () => {
     } finally {
       Date.now = now;
     }
+  });
+});
+
+describe('the queue of a fair lock after an outage in which everything is lost', () => {
+  const { redis, proxy, open } = useProxiedClients(FairLockService);
+  const view = new FairView(redis, 'a');
+
+  it('heals in the order of the calls', async () => {
+    const { locks } = open({ connection: proxy.current.url, pollIntervalMs: 60_000 });
+    const lease = await locks.acquire('a');
+    const granted: number[] = [];
+    const callers = Array.from({ length: 5 }, (_, i) =>
+      locks.using('a', () => granted.push(i), { waitTimeMs: 60_000 }),
+    );
+    await eventually(async () => (await view.queue()).length === 5);
+    proxy.current.refuse();
+    proxy.current.cut();
+    await redis.admin.flushall();
+    const java = new JavaFairLock(redis.admin, 'a');
+    await java.tryLock();
+    await proxy.current.accept();
+    await eventually(async () => (await view.queue()).length === 5);
+    await java.unlock();
+    await Promise.all(callers);
+    expect(granted).toEqual([0, 1, 2, 3, 4]);
+    await expect(lease.release()).rejects.toMatchObject({ code: 'LEASE_LOST' });
   });
 });

@@ -185,6 +185,26 @@ describe('the scripts of the fair lock', () => {
       });
     });
 
+    it('the record of a process counts its waiters, and goes with the last of them', async () => {
+      const counts = async () => {
+        const records = Object.entries(await redis.admin.hgetall(waiting));
+        return records
+          .filter(([name]) => !name.includes(':'))
+          .map(([, text]) => text.split(' ')[1]);
+      };
+      await enter(A);
+      for (const owner of ['p:1', 'p:2', 'q:1']) await repeatedly(() => enter(owner));
+      expect(await counts()).toEqual(['2', '1']);
+      await repeatedly(() => cancel('p:1'));
+      expect(await counts()).toEqual(['1', '1']);
+      await repeatedly(() => cancel('q:1'));
+      expect(await counts()).toEqual(['1']);
+      await leave(A);
+      expect(await repeatedly(() => enter('p:2'))).toEqual(granted);
+      expect(await look()).toMatchObject({ lock: { 'p:2': '1' }, queue: [] });
+      expect(await redis.admin.exists(waiting)).toBe(0);
+    });
+
     it('cancel releases what was granted, and notifies the next one', async () => {
       await enter(A);
       await enter(B);
