@@ -237,6 +237,33 @@ export function describeReadWriteBehaviour({
       });
     });
 
+    it('is renewed as a writer after the end of its read', async () => {
+      const client = open({ watchdogLeaseMs: 1_800 });
+      const { read, write } = client.locks.get('a');
+      await write.using(async (lease) => {
+        await read.using(() => undefined);
+        const renewals = client.eventsOf('renewed').length;
+        await eventually(() => client.eventsOf('renewed').length >= renewals + 4);
+        lease.assertHeld();
+        expect(await lockOf().read.tryAcquire()).toBeNull();
+      });
+    });
+
+    it('lets others read when its write ends by its lease, however long it reads itself', async () => {
+      const { read, write } = lockOf();
+      const work = write.using(
+        async (writing) => {
+          const reading = await read.acquire();
+          await eventually(() => writing.state === 'lost');
+          await (await lockOf().read.acquire()).release();
+          reading.assertHeld();
+          await reading.release();
+        },
+        { leaseTimeMs: 300 },
+      );
+      await expect(work).rejects.toThrow(LeaseLostError);
+    });
+
     it('is refused as soon as the write is known to be lost', async () => {
       const client = open({ watchdogLeaseMs: 300 });
       const { read, write } = client.locks.get('a');

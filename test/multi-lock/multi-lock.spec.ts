@@ -72,6 +72,30 @@ describe('LockService.multi', () => {
     await theirs.release();
   });
 
+  it('takes locks of several kinds together, joins all of them, or keeps none', async () => {
+    const kindsOf = ({ locks, context }: ReturnType<typeof open>) => [
+      new ReadWriteLockService(context).get('a').write,
+      new FairLockService(context).get('b'),
+      locks.get('c'),
+    ];
+    const [mine, other] = [open(), open()];
+    const [all, theirs] = [mine.locks.multi(kindsOf(mine)), kindsOf(other)];
+    await all.using(async ({ leases: [writing] }) => {
+      const written = { mode: 'write', [`${writing?.owner ?? ''}:write`]: '1' };
+      expect(await redis.admin.hgetall('a')).toEqual(written);
+      await all.using(({ holdCount }) => expect(holdCount).toBe(2));
+      expect(await redis.admin.hgetall('a')).toEqual(written);
+      for (const lock of theirs) expect(await lock.tryAcquire()).toBeNull();
+    });
+    expect(await heldKeys()).toEqual([]);
+    for (const lock of theirs) {
+      await lock.using(async () => {
+        expect(await all.tryAcquire()).toBeNull();
+        expect(await heldKeys()).toEqual([lock.name]);
+      });
+    }
+  });
+
   it('has one deadline for all', async () => {
     const [mine, other] = [open().locks, open().locks];
     const [a, b] = [await other.acquire('a'), await other.acquire('b')];

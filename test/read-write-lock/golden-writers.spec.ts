@@ -131,17 +131,19 @@ describe('what RReadWriteLock leaves in Redis is understood by ReadWriteLockServ
     await trace.put('A: writeLock.unlock()');
   });
 
-  it('when a writer reads and goes on as a reader', async () => {
-    const { read, write } = lockOf();
+  it('when a writer reads and goes on as a reader, which ours finds by its poll', async () => {
+    const { read, write } = open({ pollIntervalMs: 200 }).locks.get('a');
     const trace = await golden.scenario('a writer reads, and goes on as a reader');
     for (const step of ['A: writeLock.lock()', 'A: readLock.lock()']) {
       await trace.put(step);
       expect(await read.tryAcquire()).toBeNull();
       expect(await write.tryAcquire()).toBeNull();
     }
+    const waiting = read.acquire();
+    await redis.listening(CHANNEL, 1);
     await trace.put('A: writeLock.unlock()');
+    const b = await trace.plays('B: readLock.tryLock()', waiting);
     expect(await write.tryAcquire()).toBeNull();
-    const b = await trace.plays('B: readLock.tryLock()', read.acquire());
     await trace.put('A: readLock.unlock()');
     await trace.plays('B: readLock.unlock()', b.release());
   });

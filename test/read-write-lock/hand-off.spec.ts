@@ -5,6 +5,7 @@ import { nodesChannel } from '../../libs/redis-lock/src/core/redis/key-names.js'
 import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';
 import { describeHandOff } from '../contract/hand-off.contract.js';
 import { HANDED_WRITE_LOCK } from '../contract/handed.js';
+import { describeLostGrants } from '../contract/lost-grants.contract.js';
 import { untilQueued, type LockClientOptions } from '../support/lock-client.js';
 import {
   eventually,
@@ -15,7 +16,7 @@ import {
   watch,
 } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
-import { channelOf, THREAD_1, timeoutKey } from './redisson-read-write.js';
+import { channelOf, javaReader } from './redisson-read-write.js';
 import { useReadWriteLocks } from './sides.js';
 
 const MARK = 'nestjs_rwlock_writers:{a}';
@@ -29,9 +30,9 @@ const TURN = 8;
 const redis = useRealRedis();
 const { open, openWrite } = useReadWriteLocks(redis);
 
-describeHandOff('the write side of a read-write lock', {
-  ...{ redis, open: openWrite, handed: HANDED_WRITE_LOCK },
-});
+const suite = { redis, open: openWrite, handed: HANDED_WRITE_LOCK };
+describeHandOff('the write side of a read-write lock', suite);
+describeLostGrants('the write side of a read-write lock', suite);
 
 describe('a write lock that is handed on, and readers, which go first', () => {
   const opened = (settings: LockClientOptions = {}) => open({ ...NO_POLL, ...settings });
@@ -286,19 +287,12 @@ describe('a write lock that is handed on, and readers, which go first', () => {
           while (isOn) await locks.get('a').write.using(work, PATIENT);
         }),
       );
-      const keys = ['a', timeoutKey('a', THREAD_1, 1)];
-      /** Redisson's tryLock of a reader: it is 1 script, so no other command comes between. */
-      const tryRead = `if redis.call('hget', KEYS[1], 'mode') == 'write' then return 0 end
-redis.call('hset', KEYS[1], 'mode', 'read', ARGV[1], 1)
-redis.call('set', KEYS[2], 1, 'px', 30000)
-return redis.call('pexpire', KEYS[1], 30000)`;
       const ears = redis.admin.duplicate();
       for (let round = 0; round < 2; round += 1) {
         const stopwatch = new Stopwatch();
         const got = new Promise<void>((resolve, reject) => {
           const attempt = async () => {
-            const isGranted = (await redis.admin.eval(tryRead, 2, ...keys, THREAD_1)) === 1;
-            if (!isGranted) return;
+            if (!(await javaReader.tryLock(redis.admin, 'a'))) return;
             isJavaReading = true;
             resolve();
           };
@@ -312,11 +306,7 @@ return redis.call('pexpire', KEYS[1], 30000)`;
         expect(stopwatch.ms).toBeLessThan(5 * 1_000);
         await roundTrips(redis, 5);
         isJavaReading = false;
-        await redis.admin
-          .multi()
-          .del(...keys)
-          .publish(channelOf('a'), '0')
-          .exec();
+        await javaReader.unlock(redis.admin, 'a');
       }
       ears.disconnect();
       isOn = false;

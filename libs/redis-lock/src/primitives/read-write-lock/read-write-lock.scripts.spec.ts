@@ -235,6 +235,26 @@ describe('the scripts of the read-write lock', () => {
       expect((await redis.commandStats()).publish).toBe(1);
     });
 
+    it('read-lock.release sets right what Java has made shorter, however many read', async () => {
+      for (let n = 10; n < 20; n += 1) await read(`${CLIENT}:${String(n)}`);
+      await read(A, { leaseMs: 60_000 });
+      await read(B);
+      await redis.admin.pexpire('k', 10_000);
+      expect(await endRead(B)).toBe('done');
+      for (let again = 1; again < times; again += 1) expect(await endRead(B)).toBe('absent');
+      expect(leaseOf(await redis.admin.pttl('k'))).toBe(60);
+    });
+
+    it('neither release minds a field that is no holder', async () => {
+      for (const [enter, end] of [[read, endRead] as const, [write, endWrite] as const]) {
+        await enter(A);
+        await redis.admin.hset('k', 'note', 'x', 'n', 1);
+        expect(await end(A)).toBe('done');
+        for (let again = 1; again < times; again += 1) expect(await end(A)).toBe('absent');
+        expect(await look()).toEqual({});
+      }
+    });
+
     it('read-lock.release looks at no more readers than it has to, however many there are', async () => {
       const many = Array.from({ length: 20 }, (_, n) => `${CLIENT}:${String(n + 10)}`);
       const readFor = async (seconds: number, owners: readonly string[]) => {
@@ -351,17 +371,20 @@ describe('the scripts of the read-write lock', () => {
       expect(await redis.admin.exists(writers, patience)).toBe(0);
     });
 
-    it('read-lock.renew prolongs every hold of its reader, and creates nothing', async () => {
+    it('read-lock.renew prolongs every hold of its reader, shortens none and creates nothing', async () => {
       await read(A, { leaseMs: 10_000 });
-      await read(A, { holdCount: 2, leaseMs: 60_000 });
+      await read(A, { holdCount: 2, leaseMs: 40_000 });
       await read(B, { leaseMs: 10_000 });
       await redis.admin.del(hold(B, 1));
+      const other = `${CLIENT}:4`;
+      await read(other, { leaseMs: 60_000 });
       const answers = await repeatedly(() => renew([A, 20_000], [B, 20_000], [C, 20_000]));
       expect(answers).toEqual([true, false, false]);
       expect(await look()).toEqual({
-        k: held({ mode: 'read', [A]: '2', [B]: '1' }, 60),
+        k: held({ mode: 'read', [A]: '2', [B]: '1', [other]: '1' }, 60),
         [hold(A, 1)]: one(20),
-        [hold(A, 2)]: one(60),
+        [hold(A, 2)]: one(40),
+        [hold(other, 1)]: one(60),
       });
       await redis.admin.set('k', 'x');
       expect(await repeatedly(() => renew([A, 20_000]))).toEqual([false]);
