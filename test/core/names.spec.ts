@@ -1,9 +1,19 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { useLockKinds, type LockKind } from '../support/lock-kinds.js';
 import { eventually, useRedis } from '../support/set-up.js';
 
 const redis = useRedis();
+let ear: Redis;
+let heard: string[];
+beforeEach(async () => {
+  heard = [];
+  ear = new Redis(redis.url);
+  ear.on('pmessage', (_, from: string) => heard.push(from));
+  await ear.psubscribe('redisson*');
+});
+// Before the clients are closed: an ear may not stay when the spec fails.
+afterEach(() => ear.disconnect());
 const open = useLockKinds(redis);
 
 /** Redisson's keys beside the lock, and the beginning of its channels. */
@@ -32,11 +42,6 @@ describe.each(NAMES)('a %s', (kind, keysOf, channel) => {
   ])('has its keys and its channel where Redisson has them: %j %s', async (...row) => {
     const [keyPrefix, name, key, tagged] = row;
     const [holder, waiter] = [open({ keyPrefix }), open({ keyPrefix })];
-    const heard: string[] = [];
-    const ear = new Redis(redis.url);
-    ear.on('pmessage', (_, from: string) => heard.push(from));
-    await ear.psubscribe('redisson*');
-
     const lease = await holder.locks[kind](name).acquire(
       kind === 'read lock' ? {} : { fenced: true },
     );
@@ -53,6 +58,5 @@ describe.each(NAMES)('a %s', (kind, keysOf, channel) => {
     await (await waiting).release();
     await eventually(() => heard.length > 0);
     expect(heard.filter((from) => !from.startsWith(`${channel}${tagged}`))).toEqual([]);
-    ear.disconnect();
   });
 });

@@ -50,16 +50,6 @@ export class FairView {
     return (await Promise.all(scores)).map((score) => Number(score ?? NaN) - now);
   }
 
-  /** A moment ago they were these. */
-  async expectHorizons(...expected: number[]): Promise<void> {
-    const horizons = await this.horizons();
-    expect(horizons).toHaveLength(expected.length);
-    horizons.forEach((horizon, i) => {
-      expect(horizon).toBeLessThanOrEqual(expected[i] ?? NaN);
-      expect(horizon).toBeGreaterThan((expected[i] ?? NaN) - SLACK_MS);
-    });
-  }
-
   async holder(): Promise<string | undefined> {
     return (await this.redis.admin.hkeys(this.key))[0];
   }

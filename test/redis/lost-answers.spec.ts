@@ -116,15 +116,18 @@ describe('when an answer is lost', () => {
       const answer = await evalsha.apply(client, args);
       return args[0] === ACQUIRE.sha1 ? String(answer) : answer;
     }) as never;
-    const { locks, close } = await opened([ACQUIRE], { connection: client });
-    const granted = await redis.commandsDuring(async () => {
-      await expect(locks.lock('a').acquire()).rejects.toMatchObject({
-        ...{ code: 'LOCK_BACKEND', retryable: false, outcome: 'unknown', lockName: 'a' },
+    try {
+      const { locks, close } = await opened([ACQUIRE], { connection: client });
+      const granted = await redis.commandsDuring(async () => {
+        await expect(locks.lock('a').acquire()).rejects.toMatchObject({
+          ...{ code: 'LOCK_BACKEND', retryable: false, outcome: 'unknown', lockName: 'a' },
+        });
       });
-    });
-    expect(granted.hset).toBe(1);
-    await eventually(async () => (await redis.admin.exists('a')) === 0);
-    await close();
-    client.disconnect();
+      expect(granted.hset).toBe(1);
+      await eventually(async () => (await redis.admin.exists('a')) === 0);
+      await close();
+    } finally {
+      client.disconnect();
+    }
   });
 });

@@ -249,9 +249,11 @@ describe('the scripts of the read-write lock', () => {
       for (const [enter, end] of [[read, endRead] as const, [write, endWrite] as const]) {
         await enter(A);
         await redis.admin.hset('k', 'note', 'x', 'n', 1);
+        await redis.resetCommandStats();
         expect(await end(A)).toBe('done');
         for (let again = 1; again < times; again += 1) expect(await end(A)).toBe('absent');
         expect(await look()).toEqual({});
+        expect((await redis.commandStats()).publish).toBe(1);
       }
     });
 
