@@ -63,7 +63,7 @@ describe("onEviction: 'refuse'", () => {
     await locks.close();
     client.disconnect();
     expect(names).toEqual(['LockBackendError', 'LockConfigurationError']);
-  }, 20_000);
+  });
 
   it('warns where the user may not ask for the policy', async () => {
     await evicting('allkeys-lru', '100mb');

@@ -90,7 +90,7 @@ describe('LockService when a wake-up is lost', () => {
     await redisson.unlock(redis.admin, 'a');
     await grantedWithin(waiting.promise, HALF_OPEN_FOUND_MS);
     half?.cut('rst');
-  }, 15_000);
+  });
 
   it('hears of a release between its attempt and its subscription', async () => {
     const client = open({ connection: proxy.current.url, pollIntervalMs: NO_POLL_MS });

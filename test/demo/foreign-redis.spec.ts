@@ -26,7 +26,7 @@ describe('the Redis of REDIS_URL', () => {
   it('is given up when it says nothing', async () => {
     proxy.current.blackhole();
     await expect(opening(proxy.current.url)).rejects.toThrow('no answer within 5000 ms');
-  }, 25_000);
+  });
 
   it('cannot be used if no address can be read from its text', async () => {
     await expect(opening('redis://:::/')).rejects.toThrow(RedisUnreachableError);
@@ -38,7 +38,7 @@ describe('the Redis of REDIS_URL', () => {
     await expect(arena.close()).rejects.toThrow(
       `keys with ${arena.keyPrefix} may be left in Redis`,
     );
-  }, 25_000);
+  });
 
   it('is left as it was', async () => {
     const arena = await opening(`${redis.url}/3`);

@@ -49,7 +49,7 @@ describe('the queue of a fair lock', () => {
       await lease.release();
       await (await waiter.promise).release();
       expect(sinceDeath.ms).toBeLessThan(ALIVE_MS + PROMPT_MS);
-    }, 20_000);
+    });
 
     it('waits once for heads that die together, and not for each', async () => {
       const { locks } = open(quick);
@@ -175,7 +175,7 @@ describe('the queue of a fair lock', () => {
       expect(ours.state).toBe('pending');
       await java.unlock();
       await (await ours.promise).release();
-    }, 20_000);
+    });
   });
 
   describe('with a head that is alive', () => {

@@ -86,7 +86,6 @@ describe('FairLockService hands a lock on', () => {
       expect(clients.map(({ ran }) => ran['fair.acquire'])).toEqual([0, 0]);
       expect(sent.publish).toBe(count);
     },
-    20_000,
   );
 
   it('also to a Java thread in between, which is told as by Redisson, and is not overtaken', async () => {
@@ -248,7 +247,6 @@ describe('FairLockService hands a lock on', () => {
         await expect(behind).rejects.toThrow(LockReplicationError);
         expect(await redis.admin.exists('a', ...Object.values(view.keys))).toBe(0);
       },
-      20_000,
     );
   });
 

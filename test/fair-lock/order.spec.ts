@@ -37,7 +37,6 @@ describe('the order of a fair lock', () => {
       expect(granted).toEqual([...Array(CALLS).keys()]);
       expect(section.most).toBe(1);
     },
-    15_000,
   );
 
   it('is that of the calls of one process made in one go, all of them known to Redis', async () => {

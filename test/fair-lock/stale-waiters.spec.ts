@@ -83,7 +83,6 @@ describe('a fair lock with waiters that no longer wait', () => {
         expect(stopwatch.ms).toBeLessThan(5 * POLL_MS);
         expect(await view.queue()).toEqual([]);
       },
-      60_000,
     );
 
     it('is granted to callers of several processes, whose entries are mixed', async () => {

@@ -411,7 +411,7 @@ describe('d.9, the module and its connection', () => {
     proxy.current.refuse();
     const app = await apps.start({}, { connection: proxy.current.url, onEviction: 'refuse' });
     expect(app.locks).toBeDefined();
-  }, 20_000);
+  });
 
   const away = { host: 'redis.example', password: 's3cret' };
   it.each<[string, () => unknown, boolean]>([

@@ -25,33 +25,29 @@ describe('while a slot of a Cluster is on its way', () => {
     ['the number of the free ones', ['moving']],
     ['the leases', [LEASES]],
     ['both', ['moving', LEASES]],
-  ])(
-    'permits are renewed and released, when %s has gone ahead',
-    async (_what, keys) => {
-      const [ours, others] = [await process(), await process()].map(({ context }) =>
-        new SemaphoreService(context).get('moving'),
-      ) as [ReturnType<SemaphoreService['get']>, ReturnType<SemaphoreService['get']>];
-      await ours.trySetPermits(4);
-      const [one, two] = [await ours.acquire({ permits: 2 }), await ours.acquire()];
-      const finish = await beginToMove('moving', ...keys);
-      await Promise.all([one.renew(60_000), two.renew(60_000)]);
-      expect(two.remainingMs).toBeGreaterThan(50_000);
-      await one.release();
-      await isRefused(() => others.tryAcquire());
-      await isRefused(() => others.acquire({ waitTimeMs: 300 }));
-      const waiting = others.acquire({ permits: 3, waitTimeMs: 30_000 });
-      await isRefused(() => ours.tryRelease('a0'.repeat(16)));
-      await finish();
-      const three = await waiting;
-      expect(two.state).toBe('held');
-      expect(await ours.availablePermits()).toBe(0);
-      expect(await ours.tryAcquire()).toBeNull();
-      await Promise.all([two.release(), three.release()]);
-      expect(await ours.availablePermits()).toBe(4);
-      expect(await ours.permits()).toBe(4);
-    },
-    60_000,
-  );
+  ])('permits are renewed and released, when %s has gone ahead', async (_what, keys) => {
+    const [ours, others] = [await process(), await process()].map(({ context }) =>
+      new SemaphoreService(context).get('moving'),
+    ) as [ReturnType<SemaphoreService['get']>, ReturnType<SemaphoreService['get']>];
+    await ours.trySetPermits(4);
+    const [one, two] = [await ours.acquire({ permits: 2 }), await ours.acquire()];
+    const finish = await beginToMove('moving', ...keys);
+    await Promise.all([one.renew(60_000), two.renew(60_000)]);
+    expect(two.remainingMs).toBeGreaterThan(50_000);
+    await one.release();
+    await isRefused(() => others.tryAcquire());
+    await isRefused(() => others.acquire({ waitTimeMs: 300 }));
+    const waiting = others.acquire({ permits: 3, waitTimeMs: 30_000 });
+    await isRefused(() => ours.tryRelease('a0'.repeat(16)));
+    await finish();
+    const three = await waiting;
+    expect(two.state).toBe('held');
+    expect(await ours.availablePermits()).toBe(0);
+    expect(await ours.tryAcquire()).toBeNull();
+    await Promise.all([two.release(), three.release()]);
+    expect(await ours.availablePermits()).toBe(4);
+    expect(await ours.permits()).toBe(4);
+  });
 
   it('who takes back the last lease of all waits on', async () => {
     const { context } = await process();

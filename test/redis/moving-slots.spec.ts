@@ -96,26 +96,22 @@ describe('while a slot of a Cluster is on its way', () => {
     ['lock', LockService, []],
     ['fair lock', FairLockService, []],
     ['lock whose token has gone ahead', LockService, [tokenKey('moving')]],
-  ])(
-    'a fenced %s gets larger and larger tokens',
-    async (_what, Service, ahead) => {
-      const [ours, others] = [await process(), await process()].map(
-        ({ context }) => new Service(context),
-      ) as [LockService, LockService];
-      const held = await ours.acquire('moving', { fenced: true });
-      await beginToMove('moving', ...ahead);
-      const waiting = others.acquire('moving', { fenced: true, waitTimeMs: 30_000 });
-      await ours.using('other', () => undefined);
-      await held.release();
-      const next = await waiting;
-      expect(next.fencingToken).toBeGreaterThan(held.fencingToken);
-      await next.release();
-      const last = await ours.acquire('moving', { fenced: true, waitTimeMs: 30_000 });
-      expect(last.fencingToken).toBeGreaterThan(next.fencingToken);
-      await last.release();
-    },
-    60_000,
-  );
+  ])('a fenced %s gets larger and larger tokens', async (_what, Service, ahead) => {
+    const [ours, others] = [await process(), await process()].map(
+      ({ context }) => new Service(context),
+    ) as [LockService, LockService];
+    const held = await ours.acquire('moving', { fenced: true });
+    await beginToMove('moving', ...ahead);
+    const waiting = others.acquire('moving', { fenced: true, waitTimeMs: 30_000 });
+    await ours.using('other', () => undefined);
+    await held.release();
+    const next = await waiting;
+    expect(next.fencingToken).toBeGreaterThan(held.fencingToken);
+    await next.release();
+    const last = await ours.acquire('moving', { fenced: true, waitTimeMs: 30_000 });
+    expect(last.fencingToken).toBeGreaterThan(next.fencingToken);
+    await last.release();
+  });
 
   it('a read lock is renewed and released', async () => {
     const { context } = await process();
@@ -147,7 +143,6 @@ describe('while a slot of a Cluster is on its way', () => {
       await (await others.write.acquire({ waitTimeMs: 30_000 })).release();
       for (const { admin } of group().masters) expect(await admin.keys('*moving*')).toEqual([]);
     },
-    60_000,
   );
 
   it.each([false, true])(
@@ -199,6 +194,5 @@ describe('while a slot of a Cluster is on its way', () => {
       const left = await Promise.all(group().masters.map(({ admin }) => admin.keys('*moving*')));
       expect(left.flat().filter((key) => !key.includes('token'))).toEqual([]);
     },
-    60_000,
   );
 });

@@ -84,7 +84,7 @@ describe('LockService while Redis cannot be asked', () => {
       await expect(locks.acquire('b', { waitTimeMs: 50 })).rejects.toThrow(LockBackendError);
       await healed();
       for (const { promise } of waiting) await (await promise).release();
-    }, 15_000);
+    });
 
     it('rejects an aborted caller at once', async () => {
       const { locks } = await opened();
@@ -229,7 +229,7 @@ describe('LockService while Redis cannot be asked', () => {
     await lost;
     second.assertHeld();
     expect(await redis.admin.hgetall('a')).toEqual({ [second.owner]: '1' });
-  }, 15_000);
+  });
 
   it('learns that the lease is gone from the first renewal after a restart', async () => {
     const client = open({ watchdogLeaseMs: 3_000 });
@@ -240,7 +240,7 @@ describe('LockService while Redis cannot be asked', () => {
     await eventually(() => lease.state === 'lost');
     expect(lease.signal.reason).toMatchObject({ reason: 'gone' });
     expect(client.eventsOf('suspect')).toHaveLength(1);
-  }, 15_000);
+  });
 
   it('takes nothing back that another owner holds after a restart', async () => {
     const client = open({ watchdogLeaseMs: 3_000 });

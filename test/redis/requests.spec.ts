@@ -149,7 +149,6 @@ describe('a request that changes a number, when its answer is lost', () => {
         await waiting.promise;
         expect(eventsOf('release-failed')).toEqual([]);
       },
-      15_000,
     );
   });
 

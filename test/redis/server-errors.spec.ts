@@ -246,7 +246,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
       await redis.admin.config('SET', 'key-load-delay', 0);
       loader.disconnect();
     }
-  }, 20_000);
+  });
 
   describe('passwords and rights', () => {
     const ONLY = ['reset', 'resetchannels', 'on', `>${PASSWORD}`];

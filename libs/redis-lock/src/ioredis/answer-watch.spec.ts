@@ -85,7 +85,7 @@ describe('a connection of our own', () => {
     const reply = run(connection);
     expect(await eventually(() => reply, FOUND)).toMatchObject({ value: 't', resent: true });
     for (const one of half) one.cut('rst');
-  }, 30_000);
+  });
 
   it('is replaced when Redis accepts it and never says a word', async () => {
     const silent = proxy.current.blackhole();
@@ -95,7 +95,7 @@ describe('a connection of our own', () => {
     await eventually(() => proxy.current.connections.some((one) => !first.includes(one)), FOUND);
     silent.heal();
     await eventually(() => run(connection), FOUND);
-  }, 50_000);
+  });
 
   it('sets one timer for many calls, which keeps no process alive', async () => {
     const connection = open(redis.url);
@@ -127,21 +127,17 @@ describe('a client of the caller', () => {
     return { where: (one: ProxiedConnection) => half.includes(one) };
   };
 
-  it.each(IOREDIS_VERSIONS)(
-    'is connected anew when it is half open, %s',
-    async (_, ioredis) => {
-      const { connection, errors, warnings } = open(make({}, ioredis));
-      await eventually(() => run(connection));
-      const half = proxy.current.connections;
-      proxy.current.blackhole('both', halfOpen());
-      const reply = run(connection);
-      expect(await eventually(() => reply, FOREIGN)).toMatchObject({ value: 't', resent: true });
-      expect(errors).toEqual(['Redis has not answered for 3 s']);
-      expect(warnings).toEqual([]);
-      for (const one of half) one.cut('rst');
-    },
-    30_000,
-  );
+  it.each(IOREDIS_VERSIONS)('is connected anew when it is half open, %s', async (_, ioredis) => {
+    const { connection, errors, warnings } = open(make({}, ioredis));
+    await eventually(() => run(connection));
+    const half = proxy.current.connections;
+    proxy.current.blackhole('both', halfOpen());
+    const reply = run(connection);
+    expect(await eventually(() => reply, FOREIGN)).toMatchObject({ value: 't', resent: true });
+    expect(errors).toEqual(['Redis has not answered for 3 s']);
+    expect(warnings).toEqual([]);
+    for (const one of half) one.cut('rst');
+  });
 
   it('is left alone, and told of once for each silence, where it would not reconnect', async () => {
     const { connection, errors, warnings } = open(make({ retryStrategy: null as never }));
@@ -175,22 +171,18 @@ describe('a client of the caller', () => {
   it.each<[string, string[]]>([
     ['BLPOP', ['list', '6']],
     ['XREAD', ['BLOCK', '6000', 'STREAMS', 'stream', '$']],
-  ])(
-    'is left alone, and told of, while %s of the application blocks it',
-    async (name, args) => {
-      const client = make();
-      const { connection, errors, warnings } = open(client);
-      await eventually(() => run(connection));
-      const blocked = client.call(name, ...args);
-      expect(await run(connection)).toMatchObject({ value: 't', resent: false });
-      expect(await blocked).toBeNull();
-      expect(warnings).toEqual([
-        `${name} blocks the connection that locks use, and delays their renewals; use a separate client for the locks`,
-      ]);
-      expect(errors).toEqual([]);
-    },
-    30_000,
-  );
+  ])('is left alone, and told of, while %s of the application blocks it', async (name, args) => {
+    const client = make();
+    const { connection, errors, warnings } = open(client);
+    await eventually(() => run(connection));
+    const blocked = client.call(name, ...args);
+    expect(await run(connection)).toMatchObject({ value: 't', resent: false });
+    expect(await blocked).toBeNull();
+    expect(warnings).toEqual([
+      `${name} blocks the connection that locks use, and delays their renewals; use a separate client for the locks`,
+    ]);
+    expect(errors).toEqual([]);
+  });
 });
 
 describe('a Cluster of the caller', () => {
@@ -214,24 +206,20 @@ describe('a Cluster of the caller', () => {
     return new Client(group.addresses.slice(1), { natMap, ...options });
   };
 
-  it.each(IOREDIS_VERSIONS)(
-    'has a half-open node connected anew, %s',
-    async (_, ioredis) => {
-      const client = make({}, ioredis);
-      const { connection, warnings } = open(client);
-      await eventually(() => run(connection));
-      const half = proxy.connections;
-      const others = client.nodes('master').filter(({ options }) => options.port !== proxy.port);
-      proxy.blackhole('both', { where: (one) => half.includes(one) });
-      const reply = run(connection);
-      expect(await eventually(() => reply, FOREIGN)).toMatchObject({ value: 't', resent: true });
-      expect(others.map(({ status }) => status)).toEqual(['ready', 'ready']);
-      expect(client.nodes('master')).toEqual(expect.arrayContaining(others));
-      expect(warnings).toEqual([]);
-      for (const one of half) one.cut('rst');
-    },
-    40_000,
-  );
+  it.each(IOREDIS_VERSIONS)('has a half-open node connected anew, %s', async (_, ioredis) => {
+    const client = make({}, ioredis);
+    const { connection, warnings } = open(client);
+    await eventually(() => run(connection));
+    const half = proxy.connections;
+    const others = client.nodes('master').filter(({ options }) => options.port !== proxy.port);
+    proxy.blackhole('both', { where: (one) => half.includes(one) });
+    const reply = run(connection);
+    expect(await eventually(() => reply, FOREIGN)).toMatchObject({ value: 't', resent: true });
+    expect(others.map(({ status }) => status)).toEqual(['ready', 'ready']);
+    expect(client.nodes('master')).toEqual(expect.arrayContaining(others));
+    expect(warnings).toEqual([]);
+    for (const one of half) one.cut('rst');
+  });
 
   it('is left alone, and told of, where it would not reconnect', async () => {
     const { connection, warnings } = open(make({ clusterRetryStrategy: null as never }));

@@ -214,7 +214,7 @@ describe('openIoredisConnection', () => {
         admin.disconnect();
         await server.kill();
       }
-    }, 20_000);
+    });
   });
 
   describe('run', () => {
