@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockMonitor, type LockInspection } from 'nestjs-redis-lock';
+import { LockMonitor, type LockInspection } from 'nestjs-redis-lock/core';
 import { PERMISSIONS, type PermissionsOf } from '../../libs/redis-lock/src/cli/permissions.js';
 import { UNSAFE_CHARACTERS } from '../../libs/redis-lock/src/core/api/shapes.js';
 import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockService, ReadWriteLockService, SemaphoreService } from 'nestjs-redis-lock';
+import { LockService, ReadWriteLockService, SemaphoreService } from 'nestjs-redis-lock/core';
 import { PERMISSIONS, type PermissionsOf } from '../../libs/redis-lock/src/cli/permissions.js';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { aclRules } from '../support/acl-rules.js';

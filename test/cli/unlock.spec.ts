@@ -4,7 +4,7 @@ import {
   LockService,
   ReadWriteLockService,
   SemaphoreService,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import { PERMISSIONS, type PermissionsOf } from '../../libs/redis-lock/src/cli/permissions.js';
 import { aclRules } from '../support/acl-rules.js';
 import { eventually, untilQueued, useLocks, useRealRedis } from '../support/set-up.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockTimeoutError } from 'nestjs-redis-lock';
+import { LockTimeoutError } from 'nestjs-redis-lock/core';
 import { eventually } from '../support/eventually.js';
 import type { LockClient, OpenLocks } from '../support/lock-client.js';
 import { Stopwatch } from '../support/stopwatch.js';

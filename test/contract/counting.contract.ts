@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { LockShutdownError, LockTimeoutError } from 'nestjs-redis-lock';
+import { LockShutdownError, LockTimeoutError } from 'nestjs-redis-lock/core';
 import type { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { LockBackendError } from 'nestjs-redis-lock';
+import { LockBackendError } from 'nestjs-redis-lock/core';
 import { eventually } from '../support/eventually.js';
 import { ENDLESS } from '../support/lock-client.js';
 import { PROMPT_MS, watch, type ServerSuite } from './suite.js';

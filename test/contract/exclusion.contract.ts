@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { getEventListeners } from 'node:events';
-import { LockBackendError, LockTimeoutError } from 'nestjs-redis-lock';
+import { LockBackendError, LockTimeoutError } from 'nestjs-redis-lock/core';
 import { eventually } from '../support/eventually.js';
 import { afterSending, PROMPT_MS, roundTrips, Section, watch, type LockSuite } from './suite.js';
 import { Stopwatch } from '../support/stopwatch.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { LockTimeoutError, LockReplicationError, type Lease } from 'nestjs-redis-lock';
+import { LockTimeoutError, LockReplicationError, type Lease } from 'nestjs-redis-lock/core';
 import { eventually } from '../support/eventually.js';
 import { pttlMeanwhile } from '../support/meanwhile.js';
 import { untilQueued, type LockClient, type LockClientOptions } from '../support/lock-client.js';

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { LockShutdownError, type LatchService } from 'nestjs-redis-lock';
+import { LockShutdownError, type LatchService } from 'nestjs-redis-lock/core';
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import { Stopwatch } from '../support/stopwatch.js';

@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { LeaseLostError, LockArgumentError, LockBackendError, type Lock } from 'nestjs-redis-lock';
+import {
+  LeaseLostError,
+  LockArgumentError,
+  LockBackendError,
+  type Lock,
+} from 'nestjs-redis-lock/core';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { eventually } from '../support/eventually.js';
 import {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { LockBackendError, type Lease } from 'nestjs-redis-lock';
+import { LockBackendError, type Lease } from 'nestjs-redis-lock/core';
 import { grantChannel, queueKeys } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { eventually } from '../support/eventually.js';

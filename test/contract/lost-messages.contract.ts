@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Lease } from 'nestjs-redis-lock';
+import type { Lease } from 'nestjs-redis-lock/core';
 import { eventually } from '../support/eventually.js';
 import type { FaultProxy } from '../support/fault-proxy.js';
 import type { LockClient } from '../support/lock-client.js';

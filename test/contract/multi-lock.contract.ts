@@ -1,4 +1,4 @@
-import { LockService } from 'nestjs-redis-lock';
+import { LockService } from 'nestjs-redis-lock/core';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { describeOneAtATime, describeOutage, describeWaiting } from './exclusion.contract.js';
 import { describeNesting, describeNewOwners } from './nesting.contract.js';

@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { CurrentLock, LockNestingError, LockTimeoutError, type Lease } from 'nestjs-redis-lock';
+import {
+  CurrentLock,
+  LockNestingError,
+  LockTimeoutError,
+  type Lease,
+} from 'nestjs-redis-lock/core';
 import { roundTrips, watch, type LockSuite } from './suite.js';
 
 /** Some kinds of lock have their verbs in another file of the specs. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { LeaseLostError, LockShutdownError, LockTimeoutError } from 'nestjs-redis-lock';
+import { LeaseLostError, LockShutdownError, LockTimeoutError } from 'nestjs-redis-lock/core';
 import type { Semaphore } from '../../libs/redis-lock/src/primitives/semaphore/semaphore.js';
 import type { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { eventually } from '../support/eventually.js';

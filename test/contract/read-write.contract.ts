@@ -6,7 +6,7 @@ import {
   LockStateError,
   type Lock,
   type ReadWriteLockService,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import { Gate, roundTrips, Section, watch, type Stage } from './suite.js';

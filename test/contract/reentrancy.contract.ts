@@ -6,7 +6,7 @@ import {
   LockStateError,
   LockTimeoutError,
   type Lease,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import { eventually } from '../support/eventually.js';
 import {
   Gate,

@@ -6,7 +6,7 @@ import {
   LockShutdownError,
   LockStateError,
   type Lease,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import { EventEmitter } from 'node:events';
 import { Readable } from 'node:stream';
 import { of } from 'rxjs';

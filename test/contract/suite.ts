@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { AcquireOptions, Lease } from 'nestjs-redis-lock';
+import type { AcquireOptions, Lease } from 'nestjs-redis-lock/core';
 import type { NamedLocks } from '../../libs/redis-lock/src/core/named-locks.js';
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';

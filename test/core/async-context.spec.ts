@@ -4,7 +4,7 @@ import { Queue, Worker } from 'bullmq';
 import DataLoader from 'dataloader';
 import { promise as fastq } from 'fastq';
 import { Redis } from 'ioredis';
-import { CurrentLock, LockService, type Nesting } from 'nestjs-redis-lock';
+import { CurrentLock, LockService, type Nesting } from 'nestjs-redis-lock/core';
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
 import limitTo from 'p-limit';

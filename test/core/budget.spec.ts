@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { LockService, type LockEvent, type LockObserver } from 'nestjs-redis-lock';
+import { LockService, type LockEvent, type LockObserver } from 'nestjs-redis-lock/core';
 import type { Hold } from '../../libs/redis-lock/src/core/holding/hold.js';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { useRealClients } from '../support/lock-client.js';

@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { tracingChannel } from 'node:diagnostics_channel';
-import { LockKeyError, LockService, LockTimeoutError, SemaphoreService } from 'nestjs-redis-lock';
+import {
+  LockKeyError,
+  LockService,
+  LockTimeoutError,
+  SemaphoreService,
+} from 'nestjs-redis-lock/core';
 import { useLocks, useRedis } from '../support/set-up.js';
 
 describe('the tracing channel of acquisitions', () => {

@@ -12,7 +12,7 @@ import {
   SemaphoreService,
   type Lease,
   type PermitLease,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import { forceRelease } from '../../libs/redis-lock/src/core/force-release.js';
 import { ReentrantLockProtocol } from '../../libs/redis-lock/src/primitives/lock/lock-protocol.js';
 import { eventually, untilQueued, useLocks, useRedis } from '../support/set-up.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockBackendError, LockService, LockTimeoutError } from 'nestjs-redis-lock';
+import { LockBackendError, LockService, LockTimeoutError } from 'nestjs-redis-lock/core';
 import { eventually, useProxiedClients } from '../support/set-up.js';
 
 const ORDERS = [

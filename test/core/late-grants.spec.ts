@@ -5,7 +5,7 @@ import {
   LockService,
   ReadWriteLockService,
   SemaphoreService,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { ACQUIRE } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { eventually, Stopwatch, useLocks, useProxy, useRealRedis } from '../support/set-up.js';

@@ -9,7 +9,7 @@ import {
   ReadWriteLockService,
   SemaphoreService,
   type AcquireOptions,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { eventually, Gate, roundTrips, useLocks, useRedis, watch } from '../support/set-up.js';
 

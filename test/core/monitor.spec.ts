@@ -5,7 +5,7 @@ import {
   LockMonitor,
   LockService,
   SemaphoreService,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { pageOf } from '../support/proofs.js';
 import { eventually, useLocks, useProxy, useRealRedis } from '../support/set-up.js';

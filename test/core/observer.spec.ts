@@ -2,7 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { inspect } from 'node:util';
 import { runInNewContext } from 'node:vm';
-import { LockBackendError, LockService, LockTimeoutError, type LockEvent } from 'nestjs-redis-lock';
+import {
+  LockBackendError,
+  LockService,
+  LockTimeoutError,
+  type LockEvent,
+} from 'nestjs-redis-lock/core';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { tell } from '../../libs/redis-lock/src/core/api/observer.js';
 import { eventually, redisson, useProxiedClients } from '../support/set-up.js';

@@ -10,7 +10,7 @@ import {
   openLocks,
   type LockEvent,
   type OpenLocksOptions,
-} from 'nestjs-redis-lock/core';
+} from 'nestjs-redis-lock';
 import { collectLockMetrics } from 'nestjs-redis-lock/prometheus';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { hostname } from 'node:os';

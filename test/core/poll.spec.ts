@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockService } from 'nestjs-redis-lock';
+import { LockService } from 'nestjs-redis-lock/core';
 import { describeLoss } from '../contract/loss.contract.js';
 import { describeReentrancy } from '../contract/reentrancy.contract.js';
 import { PROMPT_MS, roundTrips, Section, watch, type LockSuite } from '../contract/suite.js';

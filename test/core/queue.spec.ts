@@ -5,7 +5,7 @@ import {
   LockStateError,
   LockTimeoutError,
   type LockError,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import { PROMPT_MS, roundTrips, Section, watch } from '../contract/suite.js';
 import { eventually, redisson, seededRandom, Stopwatch, useClients } from '../support/set-up.js';
 

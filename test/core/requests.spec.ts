@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LatchService, SemaphoreService } from 'nestjs-redis-lock';
+import { LatchService, SemaphoreService } from 'nestjs-redis-lock/core';
 import { expectCosts } from '../support/costs.js';
 import { eventually, useLocks, useRedis } from '../support/set-up.js';
 

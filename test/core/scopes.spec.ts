@@ -6,7 +6,7 @@ import {
   LockStateError,
   type Lease,
   type LockEvent,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';

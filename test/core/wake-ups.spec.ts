@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockService } from 'nestjs-redis-lock';
+import { LockService } from 'nestjs-redis-lock/core';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
 import {
   eventually,

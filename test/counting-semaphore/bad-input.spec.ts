@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockArgumentError, LockKeyError, LockStateError } from 'nestjs-redis-lock';
+import { LockArgumentError, LockKeyError, LockStateError } from 'nestjs-redis-lock/core';
 import type { CountingSemaphore } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
 import { CountingSemaphores } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore-service.js';
 import { expectUntouched, OTHER_THAN_COUNTS } from '../support/foreign-keys.js';

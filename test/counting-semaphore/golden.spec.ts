@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { SemaphoreService } from 'nestjs-redis-lock';
+import { SemaphoreService } from 'nestjs-redis-lock/core';
 import { PROMPT_MS, Stopwatch, useLocks, useRealRedis, watch } from '../support/set-up.js';
 import { useGolden } from '../support/wire/golden.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockService } from 'nestjs-redis-lock';
+import { LockService } from 'nestjs-redis-lock/core';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { describeFairness } from '../contract/fairness.contract.js';
 import { describeLockContract } from '../contract/lock.contract.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FairLockService, LockTimeoutError } from 'nestjs-redis-lock';
+import { FairLockService, LockTimeoutError } from 'nestjs-redis-lock/core';
 import { eventually, useRealClients, type LockClient } from '../support/set-up.js';
 import { FairView } from './fair-view.js';
 

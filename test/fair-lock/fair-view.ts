@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { inOrder } from '../support/in-order.js';
 import { ACQUIRE } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
-import type { AcquireOptions, FairLockService, Lease } from 'nestjs-redis-lock';
+import type { AcquireOptions, FairLockService, Lease } from 'nestjs-redis-lock/core';
 import { watch, type Watched } from '../contract/suite.js';
 import { eventually, type EventuallyOptions } from '../support/eventually.js';
 import { channelOf, FOREIGN_CLIENT } from '../support/redisson.js';

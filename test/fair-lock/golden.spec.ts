@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FairLockService, type Lease } from 'nestjs-redis-lock';
+import { FairLockService, type Lease } from 'nestjs-redis-lock/core';
 import { eventually, PROMPT_MS, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import { useGolden } from '../support/wire/golden.js';
 import { FairView } from './fair-view.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FairLockService, LockReplicationError } from 'nestjs-redis-lock';
+import { FairLockService, LockReplicationError } from 'nestjs-redis-lock/core';
 import { expectOrder, PROMPT_MS, Section, stallProcess, warmUp, watch } from '../contract/suite.js';
 import { type LockClient, type LockClientOptions, useRealClients } from '../support/lock-client.js';
 import { pttlMeanwhile } from '../support/meanwhile.js';

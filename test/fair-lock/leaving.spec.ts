@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockShutdownError, LockStateError, LockTimeoutError } from 'nestjs-redis-lock';
+import { LockShutdownError, LockStateError, LockTimeoutError } from 'nestjs-redis-lock/core';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { eventually, PROMPT_MS, Stopwatch, useClients, watch } from '../support/set-up.js';
 import { FairView, SLACK_MS } from './fair-view.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FairLockService } from 'nestjs-redis-lock';
+import { FairLockService } from 'nestjs-redis-lock/core';
 import { describeLostMessages } from '../contract/lost-messages.contract.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
 import { channelOf, eventually, roundTrips, useProxiedClients, watch } from '../support/set-up.js';

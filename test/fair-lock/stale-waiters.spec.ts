@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FairLockService } from 'nestjs-redis-lock';
+import { FairLockService } from 'nestjs-redis-lock/core';
 import { CANCEL_STRAYS } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock.scripts.js';
 import {
   channelOf,

@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { LeaseLostError, LockArgumentError, LockKeyError, LockService } from 'nestjs-redis-lock';
+import {
+  LeaseLostError,
+  LockArgumentError,
+  LockKeyError,
+  LockService,
+} from 'nestjs-redis-lock/core';
 import {
   GUARDED_WRITE,
   MOST_ARGUMENTS,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { FencingGuard, LockArgumentError } from 'nestjs-redis-lock';
+import { FencingGuard, LockArgumentError } from 'nestjs-redis-lock/core';
 import initSqlJs, { type Database, type Value } from 'sql.js';
 
 /** As large as the tokens of today. */

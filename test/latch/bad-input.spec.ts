@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LatchService, LockArgumentError, LockKeyError } from 'nestjs-redis-lock';
+import { LatchService, LockArgumentError, LockKeyError } from 'nestjs-redis-lock/core';
 import { expectUntouched, OTHER_THAN_COUNTS } from '../support/foreign-keys.js';
 import { useClients } from '../support/lock-client.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LatchService, LockShutdownError } from 'nestjs-redis-lock';
+import { LatchService, LockShutdownError } from 'nestjs-redis-lock/core';
 import { describeLatchBehaviour } from '../contract/latch.contract.js';
 import { eventually, PROMPT_MS, roundTrips, useProxiedClients, watch } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';

@@ -7,7 +7,7 @@ import {
   LockService,
   LockStateError,
   type AcquireOptions,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import { useClients } from '../support/lock-client.js';
 import { FOREIGN_OWNER } from '../support/redisson.js';
 

@@ -1,4 +1,4 @@
-import { LockService } from 'nestjs-redis-lock';
+import { LockService } from 'nestjs-redis-lock/core';
 import { describeLockContract } from '../contract/lock.contract.js';
 import { useClients } from '../support/lock-client.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockService, type Lease } from 'nestjs-redis-lock';
+import { LockService, type Lease } from 'nestjs-redis-lock/core';
 import { expectCosts } from '../support/costs.js';
 import { useClients } from '../support/lock-client.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FairLockService, LockService } from 'nestjs-redis-lock';
+import { FairLockService, LockService } from 'nestjs-redis-lock/core';
 import { useLocks, useRedis } from '../support/set-up.js';
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockService } from 'nestjs-redis-lock';
+import { LockService } from 'nestjs-redis-lock/core';
 import { PROMPT_MS, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import { useGolden } from '../support/wire/golden.js';
 

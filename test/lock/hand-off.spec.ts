@@ -1,4 +1,4 @@
-import { LockService } from 'nestjs-redis-lock';
+import { LockService } from 'nestjs-redis-lock/core';
 import { describeHandOff } from '../contract/hand-off.contract.js';
 import { HANDED_LOCK } from '../contract/handed.js';
 import { describeLostGrants } from '../contract/lost-grants.contract.js';

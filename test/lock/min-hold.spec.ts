@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { LockArgumentError, LockService, type LockEvent } from 'nestjs-redis-lock';
+import { LockArgumentError, LockService, type LockEvent } from 'nestjs-redis-lock/core';
 import { once } from 'node:events';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { grantChannel } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';

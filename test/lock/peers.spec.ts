@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockService } from 'nestjs-redis-lock';
+import { LockService } from 'nestjs-redis-lock/core';
 import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { eventually, Stopwatch, useProxiedClients } from '../support/set-up.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockService, type MultiLease } from 'nestjs-redis-lock';
+import { LockService, type MultiLease } from 'nestjs-redis-lock/core';
 import { PROMPT_MS, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import { useGolden, type Replay } from '../support/wire/golden.js';
 import type { WireKeys } from '../support/wire/wire-state.js';

@@ -11,7 +11,7 @@ import {
   ReadWriteLockService,
   type Lock,
   type MultiLease,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { PROMPT_MS, roundTrips, Section, watch } from '../contract/suite.js';
 import { eventually, seededRandom, useLocks, useProxy, useRealRedis } from '../support/set-up.js';

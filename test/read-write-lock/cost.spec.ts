@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Lease } from 'nestjs-redis-lock';
+import type { Lease } from 'nestjs-redis-lock/core';
 import { expectCosts } from '../support/costs.js';
 import { eventually, useRedis } from '../support/set-up.js';
 import { useReadWriteLocks } from './sides.js';

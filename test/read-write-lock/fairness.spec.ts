@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockTimeoutError, type Lease } from 'nestjs-redis-lock';
+import { LockTimeoutError, type Lease } from 'nestjs-redis-lock/core';
 import {
   eventually,
   FOREIGN_OWNER,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockStateError } from 'nestjs-redis-lock';
+import { LockStateError } from 'nestjs-redis-lock/core';
 import { PROMPT_MS, Stopwatch, useRealRedis } from '../support/set-up.js';
 import { useGolden, type Replay } from '../support/wire/golden.js';
 import { useReadWriteLocks } from './sides.js';

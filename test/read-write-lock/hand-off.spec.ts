@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockService } from 'nestjs-redis-lock';
+import { LockService } from 'nestjs-redis-lock/core';
 import type { HeldLease } from '../../libs/redis-lock/src/core/holding/held-lease.js';
 import { nodesChannel } from '../../libs/redis-lock/src/core/redis/key-names.js';
 import { runInScope } from '../../libs/redis-lock/src/core/holding/scope.js';

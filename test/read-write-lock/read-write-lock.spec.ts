@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockArgumentError, LockKeyError } from 'nestjs-redis-lock';
+import { LockArgumentError, LockKeyError } from 'nestjs-redis-lock/core';
 import { describeReadWriteBehaviour } from '../contract/read-write.contract.js';
 import { eventually, Section, useRedis } from '../support/set-up.js';
 import { timeoutKey } from './redisson-read-write.js';

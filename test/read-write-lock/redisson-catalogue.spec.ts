@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Lease } from 'nestjs-redis-lock';
+import type { Lease } from 'nestjs-redis-lock/core';
 import { eventually, PROMPT_MS, roundTrips, Section, useRealRedis } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
 import { useReadWriteLocks } from './sides.js';

@@ -1,4 +1,4 @@
-import type { AcquireOptions, Lease } from 'nestjs-redis-lock';
+import type { AcquireOptions, Lease } from 'nestjs-redis-lock/core';
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import type { LockVerbs } from '../contract/suite.js';
 import { useLocks, type OpenLocks } from '../support/lock-client.js';

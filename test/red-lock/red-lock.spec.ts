@@ -5,7 +5,7 @@ import {
   LockShutdownError,
   LockTimeoutError,
   type Lease,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import {
   ACQUIRE,
   ACQUIRE_NESTED,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { LockConfigurationError, RedLockService } from 'nestjs-redis-lock';
+import { LockConfigurationError, RedLockService } from 'nestjs-redis-lock/core';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { Lease } from 'nestjs-redis-lock';
+import type { Lease } from 'nestjs-redis-lock/core';
 import {
   ACQUIRE as FAIR_ACQUIRE,
   RELEASE as FAIR_RELEASE,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { LeaseLostError, LockBackendError, LockService } from 'nestjs-redis-lock';
+import { LeaseLostError, LockBackendError, LockService } from 'nestjs-redis-lock/core';
 import { outagesOf } from '../support/outages.js';
 import { FOREIGN_OWNER, redisson } from '../support/redisson.js';
 import { eventually, PROMPT_MS, Stopwatch, useProxiedClients, watch } from '../support/set-up.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { LockBackendError, LockError, LockMonitor, LockService } from 'nestjs-redis-lock';
+import { LockBackendError, LockError, LockMonitor, LockService } from 'nestjs-redis-lock/core';
 import { openLocks } from 'nestjs-redis-lock/core';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import {

@@ -8,7 +8,7 @@ import {
   type AcquireOptions,
   type Lease,
   type LockEvent,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 
 import { LockReplicationError } from '../../libs/redis-lock/src/core/api/errors.js';
 import { ANSWER_MS } from '../../libs/redis-lock/src/core/redis/connection.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CountDownLatch, CountingSemaphore } from 'nestjs-redis-lock';
+import type { CountDownLatch, CountingSemaphore } from 'nestjs-redis-lock/core';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { WaitOptions } from '../../libs/redis-lock/src/core/api/lock.js';
 import { COUNT_DOWN } from '../../libs/redis-lock/src/primitives/count-down-latch/latch.scripts.js';

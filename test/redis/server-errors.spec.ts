@@ -9,7 +9,7 @@ import {
   LockKeyError,
   LockService,
   type AcquireOptions,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import { startRedisServer } from '../../scripts/redis-server.mjs';
 import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';

@@ -6,7 +6,7 @@ import {
   LockService,
   ReadWriteLockService,
   SemaphoreService,
-} from 'nestjs-redis-lock';
+} from 'nestjs-redis-lock/core';
 import { eventually, useLocks, useRealRedis } from '../support/set-up.js';
 
 /** Alone, a server does not know where clients find it. */

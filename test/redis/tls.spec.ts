@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LockBackendError } from 'nestjs-redis-lock';
+import { LockBackendError } from 'nestjs-redis-lock/core';
 import { freePort, startRedisServer } from '../../scripts/redis-server.mjs';
 import { useApplications } from '../nest/applications.js';
 import { Authority, type Certificate } from '../support/certificates.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockArgumentError, LockKeyError, LockStateError } from 'nestjs-redis-lock';
+import { LockArgumentError, LockKeyError, LockStateError } from 'nestjs-redis-lock/core';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import type { SemaphoreAcquireOptions } from '../../libs/redis-lock/src/primitives/semaphore/semaphore.js';
 import { eventually, roundTrips, useClients } from '../support/set-up.js';

@@ -1,5 +1,5 @@
 import { describe, it } from '@jest/globals';
-import { SemaphoreService, type PermitLease } from 'nestjs-redis-lock';
+import { SemaphoreService, type PermitLease } from 'nestjs-redis-lock/core';
 import { expectCosts, type Operation } from '../support/costs.js';
 import { useClients } from '../support/lock-client.js';
 

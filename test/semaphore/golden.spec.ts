@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { LockStateError, SemaphoreService } from 'nestjs-redis-lock';
+import { LockStateError, SemaphoreService } from 'nestjs-redis-lock/core';
 import { NO_LEASE, permitChannelOf, timeoutOf } from '../support/redisson-permits.js';
 import { PROMPT_MS, Stopwatch, useLocks, useRealRedis } from '../support/set-up.js';
 import { useGolden, type Replay } from '../support/wire/golden.js';

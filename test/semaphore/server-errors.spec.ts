@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { LockBackendError, SemaphoreService } from 'nestjs-redis-lock';
+import { LockBackendError, SemaphoreService } from 'nestjs-redis-lock/core';
 import { timeoutOf } from '../support/redisson-permits.js';
 import { eventually, useLocks, useRealRedis } from '../support/set-up.js';
 

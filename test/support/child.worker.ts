@@ -1,4 +1,4 @@
-import { LockError } from 'nestjs-redis-lock';
+import { LockError } from 'nestjs-redis-lock/core';
 import { report, serve } from './worker.js';
 
 let leak: NodeJS.Timeout | undefined;

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Redis } from 'ioredis';
-import { LockStateError } from 'nestjs-redis-lock';
+import { LockStateError } from 'nestjs-redis-lock/core';
 import { NO_COUNTS } from './deliver.js';
 import type { RedisFixture } from './redis-server.js';
 

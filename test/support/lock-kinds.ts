@@ -1,4 +1,9 @@
-import { FairLockService, LockService, ReadWriteLockService, type Lock } from 'nestjs-redis-lock';
+import {
+  FairLockService,
+  LockService,
+  ReadWriteLockService,
+  type Lock,
+} from 'nestjs-redis-lock/core';
 import type { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { useLocks } from './lock-client.js';
 import type { RedisFixture } from './redis-server.js';

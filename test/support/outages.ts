@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { LockBackendError } from 'nestjs-redis-lock';
+import { LockBackendError } from 'nestjs-redis-lock/core';
 import { PROMPT_MS } from '../contract/suite.js';
 import type { FaultProxy } from './fault-proxy.js';
 import type { RedisFixture } from './redis-server.js';

@@ -1,4 +1,4 @@
-import type { FencingGuard } from 'nestjs-redis-lock';
+import type { FencingGuard } from 'nestjs-redis-lock/core';
 import type { Random } from '../support/random.js';
 
 /** A call of a script, or a command of another client. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect } from '@jest/globals';
-import type { PermitLease } from 'nestjs-redis-lock';
+import type { PermitLease } from 'nestjs-redis-lock/core';
 import { FOREIGN_PERMIT } from '../redisson-permits.js';
 import { FOREIGN_CLIENT } from '../redisson.js';
 import type { RedisFixture } from '../redis-server.js';

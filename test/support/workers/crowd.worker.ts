@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { LockEvent, LockSettings } from 'nestjs-redis-lock';
+import type { LockEvent, LockSettings } from 'nestjs-redis-lock/core';
 
 import {
   callersClient,

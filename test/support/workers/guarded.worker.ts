@@ -1,4 +1,4 @@
-import type { Lease, LockSettings } from 'nestjs-redis-lock';
+import type { Lease, LockSettings } from 'nestjs-redis-lock/core';
 import { LeaseLostError } from '../../../libs/redis-lock/src/core/api/errors.js';
 
 import { FencingGuard } from '../../../libs/redis-lock/src/primitives/fencing-guard/fencing-guard.js';

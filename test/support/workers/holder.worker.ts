@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 
 import { Redis } from 'ioredis';
-import type { AcquireOptions, Lease, LockSettings } from 'nestjs-redis-lock';
+import type { AcquireOptions, Lease, LockSettings } from 'nestjs-redis-lock/core';
 import { LeaseLostError } from '../../../libs/redis-lock/src/core/api/errors.js';
 
 import { openApplication, type Application } from '../../faults/support/application.js';
