@@ -31,13 +31,14 @@ class VirtualTime {
   }
 
   arm(delayMs: number, callback: Callback, args: unknown[]): VirtualTimer {
-    const bound = AsyncResource.bind(() => {
-      callback(...args);
-    });
+    const context = new AsyncResource('Timeout');
+    const fire = () => {
+      context.runInAsyncScope(callback, undefined, ...args);
+    };
     const itself = () => timer;
     const dueAt = this.now + delayMs;
     const timer: VirtualTimer = {
-      ...{ dueAt, callback: bound, isCancelled: false },
+      ...{ dueAt, callback: fire, isCancelled: false },
       ...{ ref: itself, unref: itself, hasRef: () => true },
     };
     this.#timers.splice(this.#placeOf(dueAt), 0, timer);

@@ -152,12 +152,12 @@ export class Session implements Receiver, Subscriber {
     },
     // There are no replicas to wait for.
     wait: () => 0,
-    eval: ([lua = '', ...rest]) => this.#evaluate(lua, rest),
+    eval: ([lua = '', ...rest]) => this.#evaluate(this.redis.server.load(lua), lua, rest),
     evalsha: ([sha1 = '', ...rest]) => {
       const lua = this.redis.server.scripts.get(sha1);
       return lua === undefined
         ? new CommandError('NOSCRIPT No matching script. Please use EVAL.')
-        : this.#evaluate(lua, rest);
+        : this.#evaluate(sha1, lua, rest);
     },
     script: ([subcommand = '', ...texts]) => this.#script(subcommand.toLowerCase(), texts),
     multi: () => {
@@ -175,11 +175,9 @@ export class Session implements Receiver, Subscriber {
     },
   };
 
-  #evaluate(lua: string, [count = '', ...rest]: readonly string[]): CommandReply {
-    const { server } = this.redis;
-    const sha1 = server.load(lua);
+  #evaluate(sha1: string, lua: string, [count, ...rest]: readonly string[]): CommandReply {
     const keys = rest.slice(0, Number(count));
-    return server.evaluate({ lua, sha1 }, keys, rest.slice(Number(count)));
+    return this.redis.server.evaluate({ lua, sha1 }, keys, rest.slice(Number(count)));
   }
 
   #script(subcommand: string, texts: readonly string[]): CommandReply {
