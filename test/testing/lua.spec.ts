@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { readdirSync, readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { RedisServer } from '../../libs/redis-lock/src/testing/server/redis-server.js';
-import { useRealRedis } from '../support/set-up.js';
+import { eventually, useRealRedis } from '../support/set-up.js';
 import { Pair } from './pair.js';
 
 /** Scripts whose answer shows a rule of Lua or of Redis. */
@@ -375,6 +377,20 @@ describe('the server in process', () => {
     const server = new RedisServer(systemClock);
     const evaluate = () => server.evaluate({ lua: `\n${lua}`, sha1: '', name: 'sample' }, [], []);
     expect(evaluate).toThrow(/^sample:2: The server in process knows no /);
+  });
+
+  it('keeps no server whose scripts are ready for others', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const servers = ['a', 'b', 'b'].map((key) => {
+      const server = new RedisServer(systemClock);
+      server.evaluate({ lua: `return redis.call('get', '${key}')`, sha1: '' }, [], []);
+      return new WeakRef(server);
+    });
+    await eventually(() => {
+      collect();
+      return servers.every((server) => server.deref() === undefined);
+    });
   });
 
   /** A browser under a strict policy refuses both, and has no module of Node. */

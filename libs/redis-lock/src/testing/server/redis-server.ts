@@ -17,7 +17,9 @@ export const COMMANDS = new Map(
   Object.entries({ ...SERVER, ...KEYS, ...STRINGS, ...HASHES, ...LISTS, ...SETS, ...SORTED_SETS }),
 );
 
-/** Ready for all servers of this process. */
+const isKnown = (command: string) => COMMANDS.has(command.toLowerCase());
+
+/** Ready for all servers of this process, and so they keep none of them. */
 const programs = new Map<string, Program>();
 
 /** Receives the messages of its channels. */
@@ -58,7 +60,7 @@ export class RedisServer implements Surroundings {
     const { lua, sha1, name = 'a script' } = script;
     let program = programs.get(lua);
     if (program === undefined) {
-      program = new Program(name, bytesOf(lua), (command) => COMMANDS.has(command.toLowerCase()));
+      program = new Program(name, bytesOf(lua), isKnown);
       programs.set(lua, program);
     }
     this.store.now = Math.floor(this.clock.wall());
