@@ -7,10 +7,9 @@ import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { eventually } from '../support/eventually.js';
 import { untilQueued, useProxy, type LockClient } from '../support/lock-client.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
-import { Stopwatch } from '../support/stopwatch.js';
 import type { HandedSuite } from './handed.js';
 import { describeLostMessages } from './lost-messages.contract.js';
-import { Gate, PROMPT_MS, roundTrips, watch, type LockVerbs } from './suite.js';
+import { Gate, msUntil, PROMPT_MS, roundTrips, watch, type LockVerbs } from './suite.js';
 
 const NO_POLL = { pollIntervalMs: 60_000 };
 const FOR_EVER = { waitTimeMs: Infinity };
@@ -81,14 +80,6 @@ export function describeLostGrants(name: string, { redis, open, handed }: Handed
       await inQueue(waiter);
       await held.release();
       return { waiter, waiting };
-    };
-    const msUntil = async (waiting: Promise<Lease>) => {
-      const stopwatch = new Stopwatch();
-      const lease = await waiting;
-      const { ms } = stopwatch;
-      lease.assertHeld();
-      await lease.release();
-      return ms;
     };
 
     describe('since the process that has waited longest is dead', () => {

@@ -1,11 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Lease } from 'nestjs-redis-lock/core';
 import { eventually } from '../support/eventually.js';
 import type { FaultProxy } from '../support/fault-proxy.js';
 import type { LockClient } from '../support/lock-client.js';
 import type { ProxiedConnection } from '../support/proxied-connection.js';
 import { Stopwatch } from '../support/stopwatch.js';
-import { PROMPT_MS, roundTrips, watch, type LockVerbs, type ServerSuite } from './suite.js';
+import {
+  msUntil,
+  PROMPT_MS,
+  roundTrips,
+  watch,
+  type LockVerbs,
+  type ServerSuite,
+} from './suite.js';
 
 const NO_POLL = { pollIntervalMs: 60_000 };
 const FOR_EVER = { waitTimeMs: Infinity };
@@ -29,14 +35,6 @@ export function describeLostMessages(suite: LostMessages): void {
     const waiting = watch(waiter.locks.acquire('a', { ...FOR_EVER, ...options }));
     await inQueue(waiter);
     return { lease, waiter, waiting };
-  };
-  const msUntil = async (waiting: Promise<Lease>) => {
-    const stopwatch = new Stopwatch();
-    const lease = await waiting;
-    const { ms } = stopwatch;
-    lease.assertHeld();
-    await lease.release();
-    return ms;
   };
 
   describe('since the message is lost', () => {

@@ -4,6 +4,7 @@ import type { NamedLocks } from '../../libs/redis-lock/src/core/named-locks.js';
 import { eventually } from '../support/eventually.js';
 import type { OpenLocks } from '../support/lock-client.js';
 import type { RedisFixture } from '../support/redis-server.js';
+import { Stopwatch } from '../support/stopwatch.js';
 export { stallProcess } from '../support/virtual-time.js';
 
 /** Every kind of lock offers these methods. */
@@ -56,6 +57,16 @@ export interface ServerSuite extends LockSuite {
 
 /** Five times what the library promises on an idle machine. */
 export const PROMPT_MS = 5 * 50;
+
+/** How long the caller waits for a lease, which is held then; it is released. */
+export async function msUntil(waiting: Promise<Lease>): Promise<number> {
+  const stopwatch = new Stopwatch();
+  const lease = await waiting;
+  const { ms } = stopwatch;
+  lease.assertHeld();
+  await lease.release();
+  return ms;
+}
 
 /** So many answers of Redis: a caller that could go on has gone on by then. */
 export async function roundTrips(redis: Stage, count: number): Promise<void> {
