@@ -130,12 +130,7 @@ const BROKEN: (() => unknown)[] = [
   () => call(Unsaid, (unsaid) => unsaid.observable()),
   () =>
     call(Decorated, async (decorated) => {
-      await redis.admin.acl('SETUSER', 'default', '-evalsha', '-eval');
-      try {
-        await decorated.run();
-      } finally {
-        await redis.admin.acl('SETUSER', 'default', '+@all');
-      }
+      await redis.without(['evalsha', 'eval'], () => decorated.run());
     }),
 ];
 

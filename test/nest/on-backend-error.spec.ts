@@ -91,14 +91,7 @@ class Web {
   }
 }
 
-async function withoutRedis<T>(work: () => Promise<T>): Promise<T> {
-  await redis.admin.acl('SETUSER', 'default', '-evalsha', '-eval');
-  try {
-    return await work();
-  } finally {
-    await redis.admin.acl('SETUSER', 'default', '+@all');
-  }
-}
+const withoutRedis = <T>(work: () => Promise<T>) => redis.without(['evalsha', 'eval'], work);
 
 const started = async () => {
   const app = await apps.start({ providers: [Stock], controllers: [Web] });

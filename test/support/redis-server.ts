@@ -112,6 +112,16 @@ export class RedisFixture {
     return this.commandStats();
   }
 
+  /** Refuses these commands to every client during `work`, as to a user without the right to them. */
+  async without<T>(commands: readonly string[], work: () => Promise<T>): Promise<T> {
+    await this.admin.acl('SETUSER', 'default', ...commands.map((command) => `-${command}`));
+    try {
+      return await work();
+    } finally {
+      await this.admin.acl('SETUSER', 'default', '+@all');
+    }
+  }
+
   /** All keys, without the records of the processes that are connected. */
   async keys(): Promise<string[]> {
     const keys = await this.admin.keys('*');

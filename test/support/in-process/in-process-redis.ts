@@ -30,8 +30,9 @@ class CountingServer extends RedisServer {
   readonly everywhere = new Set<(channel: string, message: string) => boolean>();
 
   override commandOf(name: string, args: readonly string[], isFull: boolean): Command {
-    this.count(name.toLowerCase(), args);
-    if (this.#denied.has(name.toLowerCase()))
+    const lower = name.toLowerCase();
+    this.count(lower, args);
+    if (this.#denied.has(lower))
       throw new CommandError(
         "ERR The user executing the script can't run this command or subcommand",
       );

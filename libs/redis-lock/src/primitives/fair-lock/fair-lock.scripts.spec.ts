@@ -253,12 +253,7 @@ describe('the scripts of the fair lock', () => {
 
   it('leaves no queue behind for a user who may not expire keys', async () => {
     await enter(A);
-    await redis.admin.acl('SETUSER', 'default', '-pexpire');
-    try {
-      await expect(enter(B)).rejects.toThrow(/permission|can't/i);
-    } finally {
-      await redis.admin.acl('SETUSER', 'default', '+@all');
-    }
+    await redis.without(['pexpire'], () => expect(enter(B)).rejects.toThrow(/permission|can't/i));
     expect(await redis.admin.keys('*')).toEqual(['k']);
   });
 
@@ -284,12 +279,7 @@ describe('the scripts of the fair lock', () => {
   it('frees the lock of a user who may not publish, and says so', async () => {
     await enter(A);
     await enter(B);
-    await redis.admin.acl('SETUSER', 'default', '-publish');
-    try {
-      expect(await leave(A)).toBe('unannounced');
-    } finally {
-      await redis.admin.acl('SETUSER', 'default', '+@all');
-    }
+    expect(await redis.without(['publish'], () => leave(A))).toBe('unannounced');
     expect(await redis.admin.exists('k')).toBe(0);
   });
 
