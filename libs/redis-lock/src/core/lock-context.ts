@@ -7,6 +7,7 @@ import { Unleased } from './holding/unleased.js';
 import { ANSWER_MS, type RedisConnection } from './redis/connection.js';
 import { Session } from './session.js';
 import { systemClock, type Clock } from './time/clock.js';
+import { systemRandom, type Random } from './time/random.js';
 import { KeysInUse } from './waiting/keys-in-use.js';
 import { WaitQueues } from './waiting/wait-queues.js';
 
@@ -23,8 +24,9 @@ export class LockContext extends Session {
     connection: RedisConnection,
     settings: Partial<LockSettings> = {},
     clock: Clock = systemClock,
+    random: Random = systemRandom,
   ) {
-    super(connection, settings, clock);
+    super(connection, settings, clock, random);
     this.holds = new Holds(this);
     this.unleased = new Unleased(this.times);
     this.keysInUse = new KeysInUse(this.settings.maxKeys);

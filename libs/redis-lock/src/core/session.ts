@@ -1,11 +1,10 @@
-import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
-
 import { resolveSettings, type LockSettings } from './api/settings.js';
 import { Background } from './redis/background.js';
 import { ANSWER_MS, type RedisConnection, type Reply } from './redis/connection.js';
 import { answerWithin } from './redis/retry.js';
 import { KeySpace } from './redis/key-names.js';
 import { systemClock, type Clock } from './time/clock.js';
+import { systemRandom, type Random } from './time/random.js';
 import { TimerHeap } from './time/timer-heap.js';
 
 const NONCE_BYTES = 8;
@@ -14,7 +13,10 @@ const CLIENT = 'xxxxxxxx-xxxx'.length;
 /** The random bytes of a permit's id. */
 const PERMIT_BYTES = 10;
 
-/** Shared by everything on one connection: its identity in Redis, its settings, its clocks. */
+/**
+ * Shared by everything on one connection: its identity in Redis, its settings, its clocks and its
+ * randomness.
+ */
 export class Session {
   readonly settings: LockSettings;
   readonly keys: KeySpace;
@@ -22,21 +24,26 @@ export class Session {
   /** Requests that are repeated after their caller has left. */
   readonly background: Background;
   /** Identifies this client among all that share a Redis. */
-  readonly id = randomUUID();
+  readonly id: string;
   /** The beginning of `id`, which operators may see: no owner can be guessed from it. */
-  readonly client = this.id.slice(0, CLIENT);
-  private readonly permitMark = this.client.replace('-', '');
+  readonly client: string;
+  private readonly permitMark: string;
   private lastOwner = 0;
-  private readonly mark = randomBytes(NONCE_BYTES).toString('hex');
+  private readonly mark: string;
   /** Random bytes for nonces, made in bulk. */
-  private readonly random = Buffer.alloc(64 * NONCE_BYTES);
-  private randomAt = this.random.length;
+  private readonly nonces = Buffer.alloc(64 * NONCE_BYTES);
+  private nonceAt = this.nonces.length;
 
   constructor(
     readonly connection: RedisConnection,
     settings: Partial<LockSettings> = {},
     readonly clock: Clock = systemClock,
+    readonly random: Random = systemRandom,
   ) {
+    this.id = random.uuid();
+    this.client = this.id.slice(0, CLIENT);
+    this.permitMark = this.client.replace('-', '');
+    this.mark = this.digits(NONCE_BYTES);
     this.settings = resolveSettings(settings);
     this.keys = new KeySpace(this.settings.keyPrefix);
     this.times = new TimerHeap(clock);
@@ -56,13 +63,13 @@ export class Session {
    * them.
    */
   newNonce(): string {
-    if (this.randomAt === this.random.length) {
-      randomFillSync(this.random);
-      this.randomAt = 0;
+    if (this.nonceAt === this.nonces.length) {
+      this.random.fill(this.nonces);
+      this.nonceAt = 0;
     }
-    const from = this.randomAt;
-    this.randomAt += NONCE_BYTES;
-    return this.mark + this.random.toString('hex', from, this.randomAt);
+    const from = this.nonceAt;
+    this.nonceAt += NONCE_BYTES;
+    return this.mark + this.nonces.toString('hex', from, this.nonceAt);
   }
 
   isOurNonce(nonce: string): boolean {
@@ -71,12 +78,19 @@ export class Session {
 
   /** Unique names of 32 hexadecimal digits: the 12 of the client, and 10 random bytes. */
   newIds(count: number): string[] {
-    const digits = randomBytes(PERMIT_BYTES * count).toString('hex');
+    const digits = this.digits(PERMIT_BYTES * count);
     const ids: string[] = [];
     for (let from = 0; from < digits.length; from += 2 * PERMIT_BYTES) {
       ids.push(this.permitMark + digits.slice(from, from + 2 * PERMIT_BYTES));
     }
     return ids;
+  }
+
+  /** Two hexadecimal digits for each random byte. */
+  private digits(byteCount: number): string {
+    const bytes = Buffer.alloc(byteCount);
+    this.random.fill(bytes);
+    return bytes.toString('hex');
   }
 }
 

@@ -3,8 +3,11 @@ import { AsyncResource } from 'node:async_hooks';
 import type { Session } from '../session.js';
 import { queueMicrotask, systemClock, type Clock } from '../time/clock.js';
 
-/** Subtracted from each lead. V8 keeps small whole numbers in the object, and each hold has two. */
-const FIRST_LEAD = systemClock.wall() - systemClock.now();
+/**
+ * Subtracted from each lead. V8 keeps small whole numbers in the object, and each hold has two.
+ * Whole: the difference between two leads depends on the session's clock alone.
+ */
+const FIRST_LEAD = Math.round(systemClock.wall() - systemClock.now());
 
 /** The lead of the wall clock over the monotonic one, which stands still in a suspension (ms). */
 export function leadOf(clock: Clock, now = clock.now()): number {

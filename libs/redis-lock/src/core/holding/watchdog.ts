@@ -51,8 +51,8 @@ export class Watchdog implements HoldGuard {
     hold.guard = this;
     this.size += 1;
     // The first renewal comes at a random time: locks that were acquired together spread out.
-    const intervalMs = this.intervalOf(hold);
-    hold.renewAt = together(now + intervalMs * (0.5 + Math.random() / 2), intervalMs);
+    const periodMs = this.intervalOf(hold);
+    hold.renewAt = together(now + periodMs * (0.5 + this.session.random.number() / 2), periodMs);
     if (hold.owedLeaseMs > 0) {
       outOfScope(() => {
         this.renewOwed(hold);

@@ -1,3 +1,5 @@
+import type { Random } from './random.js';
+
 /**
  * Without messages, the pause between polls grows from 2 ms to the second value, or to the poll
  * interval.
@@ -15,6 +17,6 @@ export function aliveMs(pollIntervalMs: number): number {
 }
 
 /** Only shorter: processes do not poll at the same moment, and no poll is late. */
-export function jittered(delayMs: number): number {
-  return delayMs * (0.8 + Math.random() * 0.2);
+export function jittered(delayMs: number, random: Random): number {
+  return delayMs * (0.8 + random.number() * 0.2);
 }

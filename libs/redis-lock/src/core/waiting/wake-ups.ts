@@ -53,15 +53,15 @@ export class WakeUps implements Timed {
 
   /** Sets the next poll after this answer. */
   pollAfter(known: Known): void {
-    const { settings, clock } = this.session;
+    const { settings, clock, random } = this.session;
     const { pollIntervalMs, wakeUp } = settings;
     if (known.kind !== 'busy') {
-      this.pollIn(jittered(Math.min(pollIntervalMs, RETRY_MS)));
+      this.pollIn(jittered(Math.min(pollIntervalMs, RETRY_MS), random));
       return;
     }
     const pollMs = wakeUp === 'message' ? pollIntervalMs : this.nextBackoff(pollIntervalMs);
     const leftMs = Math.max(SHORTEST_POLL_MS, known.until - clock.now() + 1);
-    this.pollIn(Math.min(jittered(pollMs), leftMs));
+    this.pollIn(Math.min(jittered(pollMs, random), leftMs));
   }
 
   pollIn(delayMs = this.session.settings.pollIntervalMs): void {

@@ -13,6 +13,7 @@ import type {
   RenewalAnswer,
 } from '../../core/holding/protocol.js';
 import { LOCK_OPTIONS } from '../../core/api/options.js';
+import type { Random } from '../../core/time/random.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
 import { Ballot } from './ballot.js';
 import { channelOf } from './footprint.js';
@@ -54,6 +55,7 @@ export class RedLockProtocol implements LockProtocol {
   constructor(
     private readonly connection: QuorumConnection,
     private readonly tokenTtlMs: number,
+    private readonly random: Random,
   ) {
     this.#upkeep = new Upkeep(connection);
   }
@@ -197,7 +199,7 @@ export class RedLockProtocol implements LockProtocol {
   #pause(hold: Owned): number {
     const splits = this.#splits.get(hold) ?? 0;
     this.#splits.set(hold, Math.min(splits + 1, MOST_DOUBLINGS));
-    return SHORTEST_PAUSE_MS + Math.random() * SPLIT_MS * 2 ** splits;
+    return SHORTEST_PAUSE_MS + this.random.number() * SPLIT_MS * 2 ** splits;
   }
 
   #acquireAt(

@@ -16,13 +16,14 @@ export class RedLockService extends NamedLocks {
    * @throws {LockConfigurationError} its lease is longer than `longestLeaseMs` of the nodes
    */
   constructor(context: LockContext, connection: QuorumConnection) {
-    const { watchdogLeaseMs } = context.settings;
+    const { settings, random } = context;
+    const { watchdogLeaseMs } = settings;
     const { longestLeaseMs } = connection;
     if (watchdogLeaseMs > longestLeaseMs) {
       throw new LockConfigurationError(
         `redLock.longestLeaseMs must be at least watchdogLeaseMs, ${String(watchdogLeaseMs)}, not ${String(longestLeaseMs)}`,
       );
     }
-    super(context, new RedLockProtocol(connection, tokenTtlMs(context.settings)));
+    super(context, new RedLockProtocol(connection, tokenTtlMs(settings), random));
   }
 }
