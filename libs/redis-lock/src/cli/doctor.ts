@@ -36,7 +36,7 @@ export async function* examine(examination: Examination): AsyncGenerator<Finding
   for (const server of servers) {
     await connect(server);
     const unready = checksReady ? await judgeReady(server) : undefined;
-    if (isCluster(server.client)) yield* examineCluster(server.client);
+    if (isCluster(server.client)) yield* examineCluster(server.client, clock);
     const nodes = nodesOf(server);
     const isOne = servers.length === 1 && nodes.length === 1;
     const probe = new Probe(server, keyPrefix, clock);
@@ -149,7 +149,7 @@ function pairOf(value: unknown): string[] {
 
 const SLOTS = '16384';
 
-async function* examineCluster(cluster: Cluster): AsyncGenerator<Finding> {
+async function* examineCluster(cluster: Cluster, clock: Clock): AsyncGenerator<Finding> {
   const check = 'cluster';
   const info = await askText(cluster, 'cluster', 'info');
   if (info === undefined) {
@@ -162,7 +162,7 @@ async function* examineCluster(cluster: Cluster): AsyncGenerator<Finding> {
       ? ok(check, found)
       : fail(check, found, 'locks in a slot that no node serves fail: redis-cli --cluster fix');
   }
-  const mode = await detectMode(cluster);
+  const mode = await detectMode(cluster, clock);
   if (mode === 'sharded') yield ok('publish', 'sharded messages (publish: auto uses them)');
   else {
     const found = 'no sharded messages: every release reaches every node';

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 
-import { outOfScope } from '../core/time/clock.js';
+import { outOfScope, type Clock, type Timer } from '../core/time/clock.js';
 import type { ConnectionEvents } from './connection-events.js';
 import { another, disconnect, isCluster, reconnects } from './redis-client.js';
 
@@ -37,10 +37,11 @@ export function watchOver(
   client: Redis | Cluster,
   isOurs: boolean,
   events: ConnectionEvents,
+  clock: Clock,
 ): AnswerWatch | undefined {
   const watchesItself = !isCluster(client) && client.options.socketTimeout !== undefined;
   if (isOurs && watchesItself) return undefined;
-  return new AnswerWatch(client, isOurs, events);
+  return new AnswerWatch(client, isOurs, events, clock);
 }
 
 /**
@@ -48,7 +49,7 @@ export function watchOver(
  * timers for every command. This watch beats once a second, and only while there are commands.
  */
 export class AnswerWatch {
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #idleBeats = 0;
   readonly #silences = new Map<Redis, Silence>();
   readonly #probes = new Set<Redis>();
@@ -57,6 +58,7 @@ export class AnswerWatch {
     private readonly client: Redis | Cluster,
     private readonly isOurs: boolean,
     private readonly events: ConnectionEvents,
+    private readonly clock: Clock,
   ) {
     client.on('connect', this.#start);
     if (client.status === 'connect') this.#start();
@@ -67,8 +69,7 @@ export class AnswerWatch {
   }
 
   close(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    this.#rest();
     this.client.off('connect', this.#start);
     this.#silences.clear();
     for (const probe of this.#probes) disconnect(probe);
@@ -76,17 +77,27 @@ export class AnswerWatch {
 
   readonly #start = (): void => {
     this.#idleBeats = 0;
-    this.#timer ??= outOfScope(() => setInterval(this.#beat, BEAT_MS)).unref();
+    if (this.#timer === undefined) outOfScope(this.#beatLater);
   };
 
+  readonly #beatLater = (): void => {
+    this.#timer = this.clock.after(BEAT_MS, this.#beat);
+    this.#timer?.unref();
+  };
+
+  #rest(): void {
+    this.clock.cancel(this.#timer);
+    this.#timer = undefined;
+  }
+
   readonly #beat = (): void => {
+    // First: an observer may close the connection during this beat.
+    this.#beatLater();
     this.#idleBeats++;
     const nodes = isCluster(this.client) ? this.client.nodes('all') : [this.client];
     for (const node of nodes) if (this.#hasCommands(node)) this.#idleBeats = 0;
     for (const node of this.#silences.keys()) if (!nodes.includes(node)) this.#end(node);
-    if (this.#idleBeats <= SILENT_BEATS) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    if (this.#idleBeats > SILENT_BEATS) this.#rest();
   };
 
   /** Also before it is ready: ioredis waits without a limit for the answers to its own commands. */

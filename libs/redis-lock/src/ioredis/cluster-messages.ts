@@ -2,6 +2,8 @@ import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
 import type { ChannelListener } from '../core/redis/connection.js';
 import type { PublishMode } from '../core/redis/script.js';
+import type { Clock, Timer } from '../core/time/clock.js';
+import type { Random } from '../core/time/random.js';
 import { hashSlot } from './hash-slot.js';
 import { detectMode, type PublishOption } from './publish-mode.js';
 import { another, clientAt, masterOf } from './redis-client.js';
@@ -30,13 +32,15 @@ export class ClusterMessages {
   readonly #routes = new Set<Route>();
   #known: 'plain' | 'sharded' | 'both' | undefined;
   #isDetecting = false;
-  #detectAgain: NodeJS.Timeout | undefined;
+  #detectAgain: Timer | undefined;
   #isClosed = false;
 
   constructor(
     private readonly cluster: Cluster,
     publish: PublishOption,
     private readonly onTrouble: (error: unknown) => void,
+    private readonly clock: Clock,
+    private readonly random: Random,
   ) {
     if (publish !== 'auto') this.#known = publish;
     cluster.on('ready', this.#detect);
@@ -71,7 +75,7 @@ export class ClusterMessages {
 
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#detectAgain);
+    this.clock.cancel(this.#detectAgain);
     this.cluster.off('ready', this.#detect);
     this.cluster.off('refresh', this.#follow);
     this.#routes.clear();
@@ -82,12 +86,14 @@ export class ClusterMessages {
   readonly #detect = (): void => {
     if (this.#known !== undefined || this.#isDetecting || this.cluster.status !== 'ready') return;
     this.#isDetecting = true;
-    void detectMode(this.cluster).then((mode) => {
+    void detectMode(this.cluster, this.clock).then((mode) => {
       this.#isDetecting = false;
       if (this.#isClosed) return;
       this.#known = mode;
-      if (mode !== undefined) this.#follow();
-      else this.#detectAgain = setTimeout(this.#detect, DETECT_AGAIN_MS).unref();
+      if (mode === undefined) {
+        this.#detectAgain = this.clock.after(DETECT_AGAIN_MS, this.#detect);
+        this.#detectAgain?.unref();
+      } else this.#follow();
     });
   };
 
@@ -129,10 +135,8 @@ export class ClusterMessages {
       const onAstray = () => {
         this.cluster.refreshSlotsCache();
       };
-      subscriber =
-        node === ANY_NODE
-          ? new Subscriber(open, this.onTrouble)
-          : new Subscriber(open, this.onTrouble, onAstray);
+      const isPlain = node === ANY_NODE;
+      subscriber = new Subscriber(open, this.onTrouble, this.clock, isPlain ? undefined : onAstray);
       this.#subscribers.set(node, subscriber);
     }
     return subscriber;
@@ -140,12 +144,14 @@ export class ClusterMessages {
 
   #open(node: string, overrides: RedisOptions): Redis {
     const client =
-      node === ANY_NODE ? sampleOf(this.cluster.nodes('all')) : clientAt(this.cluster, 'all', node);
+      node === ANY_NODE
+        ? sampleOf(this.cluster.nodes('all'), this.random)
+        : clientAt(this.cluster, 'all', node);
     if (client === undefined) throw new Error('The node of the cluster is unknown at present');
     return another(client, overrides);
   }
 }
 
-function sampleOf<T>(list: readonly T[]): T | undefined {
-  return list[Math.floor(Math.random() * list.length)];
+function sampleOf<T>(list: readonly T[], random: Random): T | undefined {
+  return list[Math.floor(random.number() * list.length)];
 }

@@ -2,7 +2,8 @@ import type { Cluster, Redis } from 'ioredis';
 
 import { LockBackendError } from '../core/api/errors.js';
 import type { LockObserver } from '../core/api/observer.js';
-import { outOfScope } from '../core/time/clock.js';
+import { outOfScope, systemClock, type Clock } from '../core/time/clock.js';
+import { systemRandom, type Random } from '../core/time/random.js';
 import type {
   ChannelListener,
   KeyPlace,
@@ -52,18 +53,17 @@ export function prepareIoredisConnection(
   observer?: LockObserver,
   publish: PublishOption = 'auto',
   onEviction: 'warn' | 'refuse' = 'warn',
+  { clock = systemClock, random = systemRandom }: { clock?: Clock; random?: Random } = {},
 ): IoredisConnection {
   const { client, isOurs } = chooseClient(connection);
   const events = new ConnectionEvents(observer);
-  const onTrouble = (error: unknown) => {
-    events.messagesFailed(error);
-  };
+  const onTrouble = events.messagesFailed.bind(events);
   const messages = isCluster(client)
-    ? new ClusterMessages(client, publish, onTrouble)
-    : new Subscriber((overrides) => another(client, overrides), onTrouble);
+    ? new ClusterMessages(client, publish, onTrouble, clock, random)
+    : new Subscriber((overrides) => another(client, overrides), onTrouble, clock);
   const warn = events.warn.bind(events);
-  const trial = onEviction === 'refuse' ? new ServerTrial(client, warn) : undefined;
-  return new IoredisConnection(client, isOurs, messages, events, trial);
+  const trial = onEviction === 'refuse' ? new ServerTrial(client, warn, clock) : undefined;
+  return new IoredisConnection(client, isOurs, messages, events, clock, trial);
 }
 
 /** How releases are announced and received. */
@@ -97,18 +97,19 @@ export class IoredisConnection implements RedisConnection {
     private readonly isOurs: boolean,
     private readonly messages: Messages,
     private readonly events: ConnectionEvents,
+    private readonly clock: Clock,
     private readonly trial?: ServerTrial,
   ) {
     if (isCluster(client)) this.#cluster = client;
     else this.#database = this.#databaseOf(client);
-    this.#watch = watchOver(client, isOurs, events);
-    this.#batches = new ScriptBatches(client, this.#watch, {
+    this.#watch = watchOver(client, isOurs, events, clock);
+    this.#batches = new ScriptBatches(client, clock, this.#watch, {
       prepare: this.prepare,
       // ioredis sends again before it selects the database.
       mayGoAstray: () => this.#database !== undefined && this.#database.number !== 0,
       demoted: this.#leaveServer,
     });
-    this.#replicated = new ReplicatedConnections(client, {
+    this.#replicated = new ReplicatedConnections(client, clock, {
       database: () => this.#database?.number ?? 0,
       runId: () => this.#runId,
       disagree: this.#leaveServer,
@@ -228,9 +229,7 @@ export class IoredisConnection implements RedisConnection {
       confirmed: () => {
         this.#onUp();
       },
-      refused: (error) => {
-        this.events.outage(error);
-      },
+      refused: this.events.outage.bind(this.events),
     });
   }
 
@@ -252,7 +251,7 @@ export class IoredisConnection implements RedisConnection {
    */
   readonly #leaveServer = (): void => {
     const { client } = this;
-    const now = performance.now();
+    const now = this.clock.now();
     if (isCluster(client) || !reconnects(client)) return;
     if (!this.isUp || now - this.#leftAt < LEAVE_AGAIN_MS) return;
     this.#leftAt = now;

@@ -2,6 +2,7 @@ import type { Cluster } from 'ioredis';
 
 import type { LockSettings } from '../core/api/settings.js';
 import { ANSWER_MS } from '../core/redis/connection.js';
+import type { Clock, Timer } from '../core/time/clock.js';
 import { isRefusal } from './reply-error.js';
 
 export type PublishOption = LockSettings['publish'];
@@ -10,10 +11,16 @@ export type PublishOption = LockSettings['publish'];
  * Checks a Cluster as Redisson does: if it answers PUBSUB SHARDNUMSUB, it has sharded messages.
  * Undefined when no node has answered.
  */
-export async function detectMode(cluster: Cluster): Promise<'plain' | 'sharded' | undefined> {
-  let timer: NodeJS.Timeout | undefined;
+export async function detectMode(
+  cluster: Cluster,
+  clock: Clock,
+): Promise<'plain' | 'sharded' | undefined> {
+  let timer: Timer | undefined;
   const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ANSWER_MS, undefined).unref();
+    timer = clock.after(ANSWER_MS, () => {
+      resolve(undefined);
+    });
+    timer?.unref();
   });
   const answer = cluster.call('PUBSUB', 'SHARDNUMSUB').then(
     () => 'sharded' as const,
@@ -22,6 +29,6 @@ export async function detectMode(cluster: Cluster): Promise<'plain' | 'sharded' 
   try {
     return await Promise.race([answer, late]);
   } finally {
-    clearTimeout(timer);
+    clock.cancel(timer);
   }
 }

@@ -2,7 +2,7 @@ import type { Redis, RedisOptions } from 'ioredis';
 
 import { LockBackendError } from '../core/api/errors.js';
 import { helperKey } from '../core/redis/key-names.js';
-import { outOfScope } from '../core/time/clock.js';
+import { outOfScope, type Clock } from '../core/time/clock.js';
 import type { ScriptCall } from '../core/redis/script.js';
 import { disconnect } from './redis-client.js';
 import {
@@ -64,6 +64,7 @@ export class ReplicatedConnection {
   constructor(
     private readonly open: (overrides: RedisOptions) => Redis,
     private readonly ordinary: Ordinary,
+    private readonly clock: Clock,
   ) {}
 
   run(script: ScriptCall, minReplicas: number, isAsked = false): Promise<Replicated> {
@@ -131,7 +132,7 @@ export class ReplicatedConnection {
 
   #send(client: Redis, call: ReplicatedCall): Promise<unknown> {
     const { lua, sha1, keys, args } = call.script;
-    call.sentAt ??= performance.now();
+    call.sentAt ??= this.clock.now();
     if (call.isAsked) client.asking().catch(() => undefined);
     return call.needsText
       ? client.eval(lua, keys.length, ...keys, ...args)
@@ -206,12 +207,15 @@ export class ReplicatedConnection {
       if (this.#client === client) this.#client = undefined;
     });
     // ioredis waits without a limit for a server that accepts a connection and never answers.
-    const silent = setTimeout(disconnect, CONNECT_MS, client).unref();
+    const silent = this.clock.after(CONNECT_MS, () => {
+      disconnect(client);
+    });
+    silent?.unref();
     try {
       await outOfScope(() => client.connect());
       await this.#agree(client);
     } finally {
-      clearTimeout(silent);
+      this.clock.cancel(silent);
     }
     return client;
   }

@@ -2,6 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 
 import { LockError } from '../core/api/errors.js';
 import type { ScriptCall } from '../core/redis/script.js';
+import type { Clock } from '../core/time/clock.js';
 import { hashSlot } from './hash-slot.js';
 import { another, clientAt, isCluster, masterOf } from './redis-client.js';
 import { noConnectionError } from './reply-error.js';
@@ -30,6 +31,7 @@ export class ReplicatedConnections {
 
   constructor(
     private readonly client: Redis | Cluster,
+    private readonly clock: Clock,
     private readonly ordinary: Ordinary,
   ) {}
 
@@ -72,6 +74,7 @@ export class ReplicatedConnections {
       connection = new ReplicatedConnection(
         (overrides) => another(this.#clientAt(node), overrides),
         this.ordinary,
+        this.clock,
       );
       this.#connections.set(node, connection);
     }

@@ -2,6 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 
 import { MOVING_MS, type Reply } from '../core/redis/connection.js';
 import { forMany, type Script, type ScriptCall, type ScriptText } from '../core/redis/script.js';
+import type { Clock } from '../core/time/clock.js';
 import type { AnswerWatch } from './answer-watch.js';
 import { CallOrder, cut, MOST_CALLS, slotOf, type Batch, type Call } from './call-order.js';
 import { isCluster } from './redis-client.js';
@@ -66,6 +67,7 @@ export class ScriptBatches {
 
   constructor(
     client: Redis | Cluster,
+    private readonly clock: Clock,
     private readonly watch: AnswerWatch | undefined,
     private readonly connection: CommandConnection,
   ) {
@@ -152,7 +154,7 @@ export class ScriptBatches {
     }
     this.#due = undefined;
     this.sendCount += 1;
-    const now = performance.now();
+    const now = this.clock.now();
     for (const call of calls) {
       // A call that is sent again keeps these values: Redis may have executed it before.
       call.sentAt = now;
@@ -242,7 +244,7 @@ export class ScriptBatches {
 
   #onError(batch: Batch, error: unknown, isKnown: boolean): void {
     const first = batch[0];
-    if (isMovingSlot(error)) this.#movingUntil.set(slotOf(first), performance.now() + MOVING_MS);
+    if (isMovingSlot(error)) this.#movingUntil.set(slotOf(first), this.clock.now() + MOVING_MS);
     if (isKnown && isNoScript(error)) this.#send(batch, false);
     else if (batch.length > 1 && isRefusedUnrun(error)) {
       for (const one of this.#order.splitUp(batch)) this.#send(one);
@@ -259,7 +261,7 @@ export class ScriptBatches {
   #isMoving(call: Call): boolean {
     if (this.#movingUntil.size === 0) return false;
     const slot = slotOf(call);
-    const isMoving = performance.now() < (this.#movingUntil.get(slot) ?? 0);
+    const isMoving = this.clock.now() < (this.#movingUntil.get(slot) ?? 0);
     if (!isMoving) this.#movingUntil.delete(slot);
     return isMoving;
   }

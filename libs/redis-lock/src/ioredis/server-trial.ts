@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 
 import { LockConfigurationError } from '../core/api/errors.js';
-import { outOfScope } from '../core/time/clock.js';
+import { outOfScope, type Clock } from '../core/time/clock.js';
 import { isReply, noConnectionError } from './reply-error.js';
 import { askServers, evictionIn, mayEvict } from './set-up-warnings.js';
 
@@ -16,6 +16,7 @@ export class ServerTrial {
   constructor(
     private readonly client: Redis | Cluster,
     private readonly warn: (message: string) => void,
+    private readonly clock: Clock,
   ) {}
 
   /**
@@ -31,7 +32,8 @@ export class ServerTrial {
   }
 
   async #judge(): Promise<void> {
-    const infos = await within(INFO_MS, askServers(this.client).catch(unlessRefused));
+    const asked = askServers(this.client).catch(unlessRefused);
+    const infos = await within(INFO_MS, asked, this.clock);
     if (infos === undefined) throw noConnectionError(undefined);
     const problem = infos.filter(mayEvict).map(evictionIn).find(Boolean);
     if (problem !== undefined) {
@@ -50,12 +52,12 @@ function unlessRefused(error: unknown): string[] {
 }
 
 /** Undefined if it fails, or takes longer. */
-function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+function within<T>(ms: number, promise: Promise<T>, clock: Clock): Promise<T | undefined> {
   return new Promise((resolve) => {
     const give = () => {
       resolve(undefined);
     };
-    outOfScope(() => setTimeout(give, ms).unref());
+    outOfScope(() => clock.after(ms, give)?.unref());
     promise.then(resolve, give);
   });
 }

@@ -3,6 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { eventually } from '../../../../test/support/eventually.js';
 import { useProxy } from '../../../../test/support/lock-client.js';
 import { useRealRedis } from '../../../../test/support/redis-server.js';
+import { systemClock } from '../core/time/clock.js';
 import { Subscriber } from './subscriber.js';
 import { Stopwatch } from '../../../../test/support/stopwatch.js';
 
@@ -40,6 +41,7 @@ describe('Subscriber', () => {
         return client;
       },
       (error) => troubles.push(error),
+      systemClock,
     );
     subscribers.push(made);
     return made;
@@ -256,6 +258,7 @@ describe('Subscriber', () => {
         return new Redis(proxy.current.url, overrides as never);
       },
       () => undefined,
+      systemClock,
     );
     subscribers.push(made);
     const a = new Listener();

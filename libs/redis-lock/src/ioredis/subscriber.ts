@@ -1,6 +1,6 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
-import { outOfScope } from '../core/time/clock.js';
+import { outOfScope, type Clock, type Timer } from '../core/time/clock.js';
 import { ANSWER_MS, type ChannelListener } from '../core/redis/connection.js';
 import { disconnect, reconnectDelayMs } from './redis-client.js';
 
@@ -32,12 +32,12 @@ export class Subscriber {
   readonly #joining: string[] = [];
   /** Channels without listeners to which Redis still has a subscription. */
   readonly #leaving = new Set<string>();
-  #leave: NodeJS.Timeout | undefined;
+  #leave: Timer | undefined;
   /** Channels whose refusal was reported already. */
   readonly #refused = new Set<string>();
   #client: Redis | undefined;
-  #heartbeat: NodeJS.Timeout | undefined;
-  #reconnect: NodeJS.Timeout | undefined;
+  #heartbeat: Timer | undefined;
+  #reconnect: Timer | undefined;
   #failures = 0;
   #idleBeats = 0;
   #isClosed = false;
@@ -47,6 +47,7 @@ export class Subscriber {
     /** Opens a new client each time, to the server that is right at that time. */
     private readonly open: (overrides: RedisOptions) => Redis,
     private readonly onTrouble: (error: unknown) => void,
+    private readonly clock: Clock,
     /**
      * If given, channels are sharded; it is called when this node may no longer be the right one.
      */
@@ -91,7 +92,7 @@ export class Subscriber {
   close(): void {
     this.#isClosed = true;
     this.#listeners.clear();
-    clearTimeout(this.#reconnect);
+    this.clock.cancel(this.#reconnect);
     this.#drop();
   }
 
@@ -108,11 +109,11 @@ export class Subscriber {
       return;
     }
     this.#leaving.add(channel);
-    this.#leave ??= setTimeout(() => {
+    this.#leave ??= this.#later(LEAVE_MS, () => {
       this.#leave = undefined;
       this.#unsubscribe([...this.#leaving]);
       this.#leaving.clear();
-    }, LEAVE_MS).unref();
+    });
   }
 
   #unsubscribe(channels: readonly string[]): void {
@@ -166,10 +167,9 @@ export class Subscriber {
     client.connect().catch(() => {
       if (this.#client === client) this.#onBroken();
     });
-    this.#heartbeat = setTimeout(() => {
+    this.#heartbeat = this.#later(CONNECT_MS, () => {
       this.#onBroken();
-    }, CONNECT_MS);
-    this.#heartbeat.unref();
+    });
   };
 
   #open(overrides: RedisOptions): Redis | undefined {
@@ -239,16 +239,15 @@ export class Subscriber {
   }
 
   #beat(client: Redis): void {
-    clearTimeout(this.#heartbeat);
-    this.#heartbeat = setTimeout(() => {
-      const silent = setTimeout(() => {
+    this.clock.cancel(this.#heartbeat);
+    this.#heartbeat = this.#later(HEARTBEAT_MS, () => {
+      const silent = this.#later(ANSWER_MS, () => {
         disconnect(client);
         if (this.#client === client) this.#onBroken();
-      }, ANSWER_MS);
-      silent.unref();
+      });
       client.ping().then(
         () => {
-          clearTimeout(silent);
+          this.clock.cancel(silent);
           if (this.#client !== client) return;
           // Redis may allow a refused channel by now.
           this.#subscribeAll();
@@ -257,15 +256,14 @@ export class Subscriber {
           else this.#drop();
         },
         (error: unknown) => {
-          clearTimeout(silent);
+          this.clock.cancel(silent);
           if (this.#client !== client) return;
           // Without the right to PING a refusal proves that the connection works.
           if (error instanceof Error && error.name === 'ReplyError') this.#beat(client);
           else this.#onBroken();
         },
       );
-    }, HEARTBEAT_MS);
-    this.#heartbeat.unref();
+    });
   }
 
   /** Redis removed a channel, or another node has it: all channels are subscribed to anew. */
@@ -278,17 +276,23 @@ export class Subscriber {
     this.onAstray?.();
     if (this.#isClosed || this.#reconnect !== undefined) return;
     const delayMs = Math.min(reconnectDelayMs(++this.#failures), 250);
-    this.#reconnect = setTimeout(() => {
+    this.#reconnect = this.#later(delayMs, () => {
       this.#reconnect = undefined;
       // Without listeners, the next listener opens the connection.
       if (this.#listeners.size > 0) this.#connect();
-    }, delayMs);
-    this.#reconnect.unref();
+    });
+  }
+
+  /** Keeps no process alive. */
+  #later(delayMs: number, callback: () => void): Timer | undefined {
+    const timer = this.clock.after(delayMs, callback);
+    timer?.unref();
+    return timer;
   }
 
   #drop(): void {
-    clearTimeout(this.#heartbeat);
-    clearTimeout(this.#leave);
+    this.clock.cancel(this.#heartbeat);
+    this.clock.cancel(this.#leave);
     this.#leave = undefined;
     this.#leaving.clear();
     const client = this.#client;
