@@ -456,6 +456,22 @@ function describeSuspension({ redis, open, openRival = open }: LockSuite): void 
     }
   });
 
+  it('grants a nested call only what Redis has confirmed since', async () => {
+    const clock = suspendableClock();
+    const { locks } = open({ clock });
+    await locks.get('a').isLocked();
+    await locks.using('a', async () => {
+      redis.pause();
+      const joining = locks.acquire('a');
+      await new Promise(setImmediate);
+      clock.suspendedMs = 60_000;
+      redis.resume();
+      const nested = await joining;
+      nested.assertHeld();
+      await nested.release();
+    });
+  });
+
   it('grants nothing that was asked for before and answered after it without another look', async () => {
     const clock = suspendableClock();
     const { locks } = open({ clock });

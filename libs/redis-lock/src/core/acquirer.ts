@@ -192,7 +192,7 @@ export class Acquirer {
     hold.batchSince = waiter.batchSince > 0 ? waiter.batchSince : Math.floor(sentAt);
     if (protocol.grantChannel !== undefined) hold.listener = queues;
     use?.heldBy(hold, context.holds);
-    return this.leaseOf(hold, hold.options, fencingToken, undefined, waiter.startedAt, now);
+    return this.leaseOf(hold, hold.options, fencingToken, undefined, waiter.startedAt, now, 1);
   }
 
   /**
@@ -219,9 +219,9 @@ export class Acquirer {
     parent: HeldLease | undefined,
     startedAt: number,
     now: number,
+    holdCount: number,
   ): HeldLease => {
     const { holds, settings } = this.context;
-    const holdCount = hold.leases.length + 1;
     const watchedUntil = options.watchdogLeaseMs > 0 ? now + options.maxHoldMs : -Infinity;
     const lease = new HeldLease(
       hold,

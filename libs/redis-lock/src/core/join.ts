@@ -4,6 +4,7 @@ import { tell } from './api/observer.js';
 import type { ResolvedAcquireOptions } from './api/options.js';
 import type { HeldLease } from './holding/held-lease.js';
 import type { Hold } from './holding/hold.js';
+import { leadOf } from './holding/owner-steps.js';
 import type { HoldProtocol } from './holding/protocol.js';
 import { surroundingLeases } from './holding/scope.js';
 import type { LockContext } from './lock-context.js';
@@ -20,6 +21,7 @@ type LeaseOf = (
   turnOf: HeldLease | undefined,
   startedAt: number,
   now: number,
+  holdCount: number,
 ) => HeldLease;
 
 /**
@@ -154,14 +156,22 @@ export class Joiner {
     const holdCount = hold.leases.length + 1;
     const until = () => (deadline.remainingMs === 0 ? 0 : hold.validUntil);
     const ask = () => protocol.acquire(hold, options, holdCount);
-    const { value, sentAt } = await untilAnswered(context, until, ask, hold);
-    if (value.kind !== 'granted') throw context.holds.lose(hold, 'gone');
-    if (hold.lostError !== undefined) throw hold.lostError;
-    hold.confirm(sentAt, options.leaseTimeMs);
-    context.holds.refuseDead(hold);
-    const { fencingToken = parent.fencingToken } = value;
+    let fencingToken: number | undefined;
+    do {
+      const lead = leadOf(context.clock);
+      const { value, sentAt } = await untilAnswered(context, until, ask, hold);
+      if (value.kind !== 'granted') throw context.holds.lose(hold, 'gone');
+      if (hold.lostError !== undefined) throw hold.lostError;
+      hold.confirm(sentAt, options.leaseTimeMs, lead);
+      context.holds.refuseDead(hold);
+      fencingToken = value.fencingToken ?? parent.fencingToken;
+      // The machine stood still before it read the answer: only a later one proves the lease.
+    } while (hold.isSuspended());
     const { startedAt } = acquisition;
-    return leaseOf(hold, options, fencingToken, turnOf, startedAt, context.clock.now());
+    const now = context.clock.now();
+    // Other leases may have been released meanwhile: they do not make it the first.
+    const count = Math.max(2, hold.leases.length + 1);
+    return leaseOf(hold, options, fencingToken, turnOf, startedAt, now, count);
   }
 
   /** The caller has stopped waiting. If the join still succeeds, this undoes it. */
