@@ -298,6 +298,7 @@ local function enqueue(own, life)
   if own and score and isInStep then return false end
   local isNew = not own and not score and isInStep
   local place = not isNew and redis.call('lpos', queue, owner)
+  if own and score and place then return false end
   local before, last
   if not place then
     before, last = insert(own and placeOf(own) or length, length)

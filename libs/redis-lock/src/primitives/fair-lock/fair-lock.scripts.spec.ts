@@ -283,6 +283,16 @@ describe('the scripts of the fair lock', () => {
     expect(await redis.admin.exists('k')).toBe(0);
   });
 
+  it('names the siblings of a waiter also when the list and the scores have lost their step', async () => {
+    const sibling = B?.replace(/1$/, '2');
+    await enter(A);
+    await enter(B);
+    await enter(sibling);
+    await redis.admin.zadd(timeouts, (await serverNow(redis.admin)) + 90_000, C ?? '');
+    await redis.admin.del('k');
+    expect(await enter(sibling)).toMatchObject({ kind: 'busy', siblings: [B] });
+  });
+
   it('takes 100 of the dead away per script, and answers when to ask again', async () => {
     await enter(A);
     const dead = Array.from({ length: 250 }, (_, i) => `dead:${String(i)}`);
