@@ -5,13 +5,22 @@ import { CommandError } from '../../../libs/redis-lock/src/testing/server/store.
 import { unknown, UnknownError } from '../../../libs/redis-lock/src/testing/server/unknown.js';
 import { patternOf } from './commands.js';
 import { FrameSplitter } from '../resp.js';
-import { afterLatency } from '../virtual-time.js';
-import type { InProcessRedis } from './in-process-redis.js';
-import type { InProcessSocket, Receiver } from './network.js';
+import type { CountingServer } from './counting-server.js';
+import type { InProcessSocket, Receiver } from './socket.js';
 
 type Run = (args: readonly string[]) => CommandReply;
 
 let lastId = 0;
+
+/** The server of a session, and all of its sessions. */
+export interface Host {
+  readonly server: CountingServer;
+  readonly sessions: Set<Session>;
+  /** Does the work, unless the server stands still. */
+  run(work: () => void): void;
+  pause(): void;
+  resume(): void;
+}
 
 /** One connection of a client, as Redis has it. */
 export class Session implements Receiver, Subscriber {
@@ -25,7 +34,7 @@ export class Session implements Receiver, Subscriber {
   #queued: string[][] | undefined;
 
   constructor(
-    private readonly redis: InProcessRedis,
+    private readonly redis: Host,
     private readonly socket: InProcessSocket,
   ) {}
 
@@ -44,7 +53,7 @@ export class Session implements Receiver, Subscriber {
   }
 
   cut(): void {
-    this.socket.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
+    this.socket.reset();
   }
 
   message(channel: string, message: string, isSharded: boolean): void {
@@ -52,10 +61,7 @@ export class Session implements Receiver, Subscriber {
   }
 
   #send(bytes: string): void {
-    if (bytes === '') return;
-    afterLatency(() => {
-      if (!this.socket.destroyed) this.socket.deliver(Buffer.from(bytes, 'latin1'));
-    });
+    if (bytes !== '') this.socket.send(Buffer.from(bytes, 'latin1'));
   }
 
   #answer([word = '', ...args]: readonly string[]): string {
@@ -143,15 +149,13 @@ export class Session implements Receiver, Subscriber {
     info: ([section = '']) => this.#info(section.toLowerCase()),
     quit: () => {
       // Behind the answer.
-      afterLatency(() => {
-        afterLatency(() => {
-          this.socket.deliver(null);
-        });
+      queueMicrotask(() => {
+        this.socket.send(null);
       });
       return OK;
     },
-    // There are no replicas to wait for.
-    wait: () => 0,
+    // Nothing changes while a client waits.
+    wait: () => this.redis.server.replicasInStep,
     eval: ([lua = '', ...rest]) => this.#evaluate(this.redis.server.load(lua), lua, rest),
     evalsha: ([sha1 = '', ...rest]) => {
       const lua = this.redis.server.scripts.get(sha1);

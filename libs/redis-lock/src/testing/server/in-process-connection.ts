@@ -6,7 +6,7 @@ import type {
   Reply,
 } from '../../core/redis/connection.js';
 import { replyErrorOf, wordsOf } from '../../core/redis/reply-error.js';
-import type { Script } from '../../core/redis/script.js';
+import type { Script, ScriptText } from '../../core/redis/script.js';
 import { bytesOf, textOfBytes } from './bytes.js';
 import { Status, type CommandReply } from './commands/command.js';
 import type { RedisServer, Subscriber } from './redis-server.js';
@@ -51,7 +51,7 @@ export class InProcessConnection implements RedisConnection {
     if (failure !== undefined) throw failure;
     const sentAt = this.server.clock.now();
     try {
-      const reply = this.#evaluate(script, keys, args);
+      const reply = replyOf(this.server, script, keys, args);
       return { value: script.decode(reply), sentAt, resent: false };
     } finally {
       // Like any answer, it arrives later, if the process still lives.
@@ -98,19 +98,24 @@ export class InProcessConnection implements RedisConnection {
     for (const listeners of this.#channels.values()) listeners.endAll();
     this.#channels.clear();
   }
+}
 
-  #evaluate(
-    script: Script<string, string, unknown>,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-  ): unknown {
-    const texts = args.map((arg) => bytesOf(String(arg)));
-    try {
-      return textsOf(this.server.evaluate(script, keys.map(bytesOf), texts));
-    } catch (error) {
-      if (!(error instanceof CommandError)) throw error;
-      throw replyErrorOf(wordsOf(textOfBytes(error.message)));
-    }
+/**
+ * The answer of a script as a client reads it.
+ * @throws {LockError} the server refuses it
+ */
+export function replyOf(
+  server: RedisServer,
+  script: ScriptText,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+): unknown {
+  const texts = args.map((arg) => bytesOf(String(arg)));
+  try {
+    return textsOf(server.evaluate(script, keys.map(bytesOf), texts));
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    throw replyErrorOf(wordsOf(textOfBytes(error.message)));
   }
 }
 
