@@ -61,7 +61,10 @@ const SECTIONS = [
   },
   {
     ...{ en: 'Reference', zh: '参考' },
-    names: ['guarantees', 'errors', 'glossary', 'keys-and-scripts', 'comparison', 'conformance'],
+    names: [
+      ...['guarantees', 'simulation', 'errors', 'glossary', 'keys-and-scripts', 'comparison'],
+      'conformance',
+    ],
   },
   {
     ...{ en: 'From other libraries', zh: '从其他库迁移' },

@@ -24,6 +24,7 @@ const LISTS = [
     'from-redisson',
     'guarantees',
     'keys-and-scripts',
+    'simulation',
   ],
   ...['performance', 'scaling'],
 ];

@@ -1,0 +1,217 @@
+import type { Application } from './application.js';
+import { MISHAPS, type Mishap, type Mishaps } from './mishaps.js';
+import { OCCASIONS, type FaultName, type Occasion } from './plan.js';
+import { Store } from '../../libs/redis-lock/src/testing/server/store.js';
+import type { Address, SimulatedServer } from './simulated-server.js';
+import type { Simulation } from './simulation.js';
+
+const RATES: Record<Mishap, number> = {
+  ...{ unsent: 0.002, unanswered: 0.004, 'gives-up': 0.3, messages: 0.02 },
+};
+/** A forced release without an answer is given up by then. */
+const FORCED_MS = 2_500;
+/** The longest pause between two faults. */
+const APART_MS = 600;
+
+/** Brings about the faults of a plan, at random, until its calm begins. */
+export class Faults {
+  readonly counts: Partial<Record<FaultName, number>> = {};
+  readonly #occasions: readonly Occasion[];
+  readonly #mishaps: readonly Mishap[];
+
+  constructor(private readonly simulation: Simulation) {
+    const faults = simulation.plan.faults.filter((one) => !simulation.excludes(one));
+    this.#occasions = OCCASIONS.filter((one) => faults.includes(one));
+    this.#mishaps = MISHAPS.filter((one) => faults.includes(one));
+  }
+
+  count(fault: FaultName): void {
+    this.counts[fault] = (this.counts[fault] ?? 0) + 1;
+  }
+
+  /** A process starts. */
+  prepare(mishaps: Mishaps): void {
+    if (!this.simulation.isStormy) return;
+    for (const mishap of this.#mishaps) mishaps.set(mishap, RATES[mishap]);
+  }
+
+  begin(): void {
+    this.#plan();
+  }
+
+  #plan(): void {
+    const { world } = this.simulation;
+    world.after(world.random.next() * APART_MS, () => {
+      if (!this.simulation.isStormy) {
+        this.#calm();
+        return;
+      }
+      if (this.#occasions.length > 0) this.#happen(world.random.pick(this.#occasions));
+      this.#plan();
+    });
+  }
+
+  #calm(): void {
+    const { applications, weather, servers } = this.simulation;
+    weather.spikes = 0;
+    for (const server of servers) server.isFull = false;
+    for (const { mishaps } of applications) for (const one of MISHAPS) mishaps.set(one, 0);
+  }
+
+  #happen(fault: Occasion): void {
+    const { world, applications, addresses, plan } = this.simulation;
+    const { random } = world;
+    const awake = [...applications].filter(({ process }) => !process.isStill);
+    if (awake.length === 0) return;
+    const app = random.pick(awake);
+    const address = random.pick(
+      addresses.slice(0, Math.max(1, Math.floor((addresses.length - 1) / 2))),
+    );
+    const { master } = address;
+    const leaseMs = plan.settings.watchdogLeaseMs;
+    const ms = random.next() * random.pick([5, 100, 0.5 * leaseMs, 2.5 * leaseMs]);
+    this.count(fault);
+    const isOfServer = OF_SERVERS.has(fault);
+    const of = isOfServer ? master.name : app.process.name;
+    this.simulation.history.add({ type: 'fault', fault, of, ms });
+    const { referee, rules } = this.simulation;
+    const process = isOfServer || ENDS.has(fault) ? undefined : app.process;
+    referee.disturbed(process, world.now + ms + rules.settleMs);
+    const lossMs = rules.lossMs(fault);
+    if (lossMs !== undefined) referee.lostData(world.now + ms + lossMs);
+    this.#actions[fault]({ app, address, master, ms });
+  }
+
+  readonly #actions: Record<Occasion, (on: On) => void> = {
+    stall: ({ app, ms }) => {
+      app.process.stall(ms);
+    },
+    suspension: ({ app, ms }) => {
+      app.process.suspend(ms);
+    },
+    kill: ({ app }) => {
+      this.simulation.kill(app);
+    },
+    shutdown: ({ app }) => {
+      this.simulation.shutDown(app);
+    },
+    'wall-clock': ({ app, ms }) => {
+      app.process.wallAheadMs += this.simulation.world.random.chance(0.5) ? ms : -ms;
+    },
+    cut: ({ app }) => {
+      for (const { links } of app.clients) this.#pick(links)?.cut();
+    },
+    'half-open': ({ app, ms }) => {
+      const noticedAfterMs = Math.min(ms, 4_000);
+      for (const client of app.clients) {
+        this.#pick(client.links)?.cut({ noticedAfterMs, forgottenAfterMs: 2 * ms });
+      }
+    },
+    silence: ({ app, ms }) => {
+      for (const client of app.clients) {
+        const link = this.#pick(client.links);
+        if (link) link.silentUntil = this.simulation.world.now + Math.min(ms, 3_000);
+      }
+    },
+    latency: ({ ms }) => {
+      const { weather, world } = this.simulation;
+      weather.spikes = 0.2;
+      weather.spikeMs = Math.min(ms, 300);
+      world.after(ms, () => {
+        weather.spikes = 0;
+      });
+    },
+    pause: ({ master, ms }) => {
+      master.stall(Math.min(ms, 3_000));
+    },
+    restart: ({ master, ms }) => {
+      this.#restart(master, ms, master.store);
+    },
+    'restart-empty': ({ master, ms }) => {
+      this.#restart(master, ms, new Store());
+    },
+    'restart-old': ({ master, ms }) => {
+      const [replica] = master.replicas;
+      if (replica !== undefined) this.#restart(master, ms, master.past(replica));
+    },
+    failover: ({ address, ms }) => {
+      this.#failOver(address, ms);
+    },
+    delete: ({ master }) => {
+      this.#deleteOne(master, /^key\d$/);
+    },
+    eviction: ({ master }) => {
+      this.#deleteOne(master, /./);
+    },
+    'script-flush': ({ master }) => {
+      master.scripts.clear();
+    },
+    'force-release': ({ app }) => {
+      const { referee, world } = this.simulation;
+      // It is executed between now and its answer, if one comes.
+      referee.lostData(world.now + FORCED_MS);
+      this.simulation.in(app.process, () => {
+        const done = () => {
+          referee.lostData(world.now);
+        };
+        app.lock().get('key1').forceRelease().then(done, done);
+      });
+    },
+    full: ({ master, ms }) => {
+      master.isFull = true;
+      this.simulation.world.after(ms, () => {
+        master.isFull = false;
+      });
+    },
+    'redis-clock': ({ master, ms }) => {
+      const isWrong = master.clockAheadMs !== 0;
+      const step = this.simulation.world.random.chance(0.5) ? ms : -ms;
+      master.clockAheadMs = isWrong ? 0 : step;
+    },
+  };
+
+  #restart(master: SimulatedServer, ms: number, data: Store): void {
+    if (!master.isUp) return;
+    master.crash();
+    this.simulation.world.after(ms, () => {
+      master.start(data);
+    });
+  }
+
+  /** Some clients find the new master at once, others when the old one refuses them. */
+  #failOver(address: Address, ms: number): void {
+    const { master } = address;
+    const [replica] = master.replicas;
+    if (!master.isUp || replica === undefined) return;
+    address.master = master.replacedBy(replica);
+    const { world } = this.simulation;
+    for (const link of [...master.links]) if (world.random.chance(0.5)) link.cut();
+    world.after(ms, () => {
+      master.isDemoted = true;
+    });
+  }
+
+  #deleteOne(master: SimulatedServer, which: RegExp): void {
+    const keys = master.store.keys.filter((key) => which.test(key));
+    const key = this.#pick(keys);
+    if (key !== undefined) master.store.delete(key);
+  }
+
+  #pick<T>(items: readonly T[]): T | undefined {
+    return items.length === 0 ? undefined : this.simulation.world.random.pick(items);
+  }
+}
+
+interface On {
+  readonly app: Application;
+  readonly address: Address;
+  readonly master: SimulatedServer;
+  readonly ms: number;
+}
+
+const OF_SERVERS = new Set<Occasion>([
+  ...(['pause', 'restart', 'restart-old', 'restart-empty', 'failover'] as const),
+  ...(['delete', 'eviction', 'full', 'redis-clock', 'script-flush', 'latency'] as const),
+]);
+/** Others wait for what the process leaves behind. */
+const ENDS = new Set<Occasion>(['kill', 'shutdown', 'cut', 'half-open', 'force-release']);

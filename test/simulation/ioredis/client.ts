@@ -1,0 +1,124 @@
+import { Redis } from 'ioredis';
+import type { RedisConnection } from '../../../libs/redis-lock/src/core/redis/connection.js';
+import { prepareIoredisConnection } from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { Session, type Host } from '../../support/in-process/session.js';
+import { InProcessSocket, type Listener, type Receiver } from '../../support/in-process/socket.js';
+import { Link, type Weather } from '../link.js';
+import type { Mishaps } from '../mishaps.js';
+import type { SimulatedProcess } from '../simulated-process.js';
+import type { Address, SimulatedServer } from '../simulated-server.js';
+import type { World } from '../world.js';
+
+/** The port of a server, with its sessions. */
+class Door implements Host, Listener {
+  readonly sessions = new Set<Session>();
+
+  constructor(
+    readonly server: SimulatedServer,
+    private readonly link: Link,
+  ) {}
+
+  accept(socket: InProcessSocket): Receiver {
+    const session = new Session(this, socket);
+    this.sessions.add(session);
+    this.link.onForgotten(() => {
+      session.ended();
+    });
+    return session;
+  }
+
+  run(work: () => void): void {
+    work();
+  }
+
+  pause(): void {
+    throw new Error('A world pauses its servers itself');
+  }
+
+  resume(): void {
+    this.pause();
+  }
+}
+
+/** The library's connection by ioredis, from one process of a world. */
+export class SimulatedClient {
+  readonly connection: RedisConnection;
+  readonly #links = new Set<Link>();
+  /** None if the library has opened the client. */
+  readonly #callers: Redis | undefined;
+
+  constructor(
+    private readonly world: World,
+    private readonly weather: Weather,
+    private readonly mishaps: Mishaps,
+    private readonly process: SimulatedProcess,
+    readonly address: Address,
+  ) {
+    const options = { Connector: this.#connectorClass() } as unknown as { host: string };
+    const { clock, random } = process;
+    if (world.random.chance(0.5)) {
+      this.#callers = new Redis(options);
+      this.#callers.on('error', () => undefined);
+    }
+    const connection = this.#callers ?? options;
+    const time = { clock, random };
+    const prepared = prepareIoredisConnection(connection, undefined, 'auto', 'warn', time);
+    prepared.open();
+    this.connection = prepared;
+  }
+
+  get links(): Link[] {
+    return [...this.#links];
+  }
+
+  /** The service ends its own client after the locks. */
+  end(): void {
+    this.#callers?.disconnect();
+  }
+
+  #connectorClass() {
+    const open = () => this.#socket();
+    return class {
+      #socket: InProcessSocket | undefined;
+
+      connect() {
+        this.#socket = open();
+        return Promise.resolve(this.#socket);
+      }
+
+      disconnect(): void {
+        this.#socket?.end();
+      }
+
+      check(): boolean {
+        return true;
+      }
+    };
+  }
+
+  #socket(): InProcessSocket {
+    const { world, weather, mishaps, process, address } = this;
+    const server = address.master;
+    const link: Link = new Link(world, weather, process, server, () => {
+      this.#links.delete(link);
+      socket.reset();
+    });
+    this.#links.add(link);
+    const listener = () => (server.isUp ? new Door(server, link) : undefined);
+    const socket = new InProcessSocket(6_379, listener, {
+      there: (arrived) => {
+        if (mishaps.happens('unsent')) link.cut();
+        link.send(arrived);
+      },
+      back: (arrived) => {
+        if (mishaps.happens('unanswered')) link.cut();
+        link.deliver(arrived);
+      },
+      // The server notices it by the end of the link.
+      end: () => {
+        link.cut();
+      },
+    });
+    return socket;
+  }
+}

@@ -1,0 +1,93 @@
+import type { SimulatedProcess } from './simulated-process.js';
+import type { SimulatedServer } from './simulated-server.js';
+import { ARRIVAL, type World } from './world.js';
+
+/** The conditions of the network. */
+export interface Weather {
+  /** The chance that something takes up to this much longer. */
+  spikes: number;
+  spikeMs: number;
+}
+
+const LEAST_MS = 0.05;
+const USUAL_MS = 0.4;
+
+/** A connection between a process and a server. What is sent arrives in its order, or not at all. */
+export class Link {
+  isCut = false;
+  /** Nothing arrives before this time. */
+  silentUntil = 0;
+  #thereAt = 0;
+  #backAt = 0;
+  #isForgotten = false;
+  readonly #forgotten: (() => void)[] = [];
+
+  /** @param onBroken the process learns that it is cut */
+  constructor(
+    private readonly world: World,
+    private readonly weather: Weather,
+    readonly process: SimulatedProcess,
+    readonly server: SimulatedServer,
+    private readonly onBroken: () => void,
+  ) {
+    server.links.add(this);
+    process.onDeath(() => {
+      this.cut({ forgottenAfterMs: 1 });
+    });
+  }
+
+  /** Does the work at the server, once it has arrived. */
+  send(work: () => void): number {
+    this.#thereAt = this.#arrival(this.#thereAt);
+    this.world.at(this.#thereAt, this.#unlessCut(work), this.server, ARRIVAL);
+    return this.#thereAt;
+  }
+
+  /** Does the work in the process, once it has arrived. */
+  deliver(work: () => void): number {
+    this.#backAt = this.#arrival(this.#backAt);
+    this.world.at(this.#backAt, this.#unlessCut(work), this.process, ARRIVAL);
+    return this.#backAt;
+  }
+
+  /** Calls back when the server has noticed the end of the connection. */
+  onForgotten(callback: () => void): void {
+    if (this.#isForgotten) callback();
+    else this.#forgotten.push(callback);
+  }
+
+  /**
+   * What is on its way is lost.
+   * @param noticedAfterMs how long the process believes in it
+   * @param forgottenAfterMs how long the server believes in it
+   */
+  cut({ noticedAfterMs = 1, forgottenAfterMs = 1 } = {}): void {
+    if (this.isCut) return;
+    this.isCut = true;
+    const { world, process } = this;
+    world.at(world.now + noticedAfterMs, this.onBroken, process, ARRIVAL);
+    world.after(forgottenAfterMs, () => {
+      this.#forget();
+    });
+  }
+
+  #forget(): void {
+    this.#isForgotten = true;
+    this.server.links.delete(this);
+    for (const callback of this.#forgotten.splice(0)) callback();
+  }
+
+  #unlessCut(work: () => void): () => void {
+    return () => {
+      if (!this.isCut) work();
+    };
+  }
+
+  #arrival(last: number): number {
+    const { world, weather } = this;
+    const { random } = world;
+    const spike = random.chance(weather.spikes) ? random.next() * weather.spikeMs : 0;
+    const at = world.now + LEAST_MS + random.next() * USUAL_MS + spike;
+    return Math.max(at, last, this.silentUntil);
+  }
+}

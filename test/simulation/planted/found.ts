@@ -1,0 +1,34 @@
+import type { FaultName, Primitive } from '../plan.js';
+import type { Promised } from '../referee.js';
+import { planFor, simulateWith, type Bug } from './planted.js';
+import type { Row } from './seeds.js';
+
+/** Where a bug shows first. */
+interface Found {
+  readonly seed: number;
+  readonly promise: Promised;
+  readonly text: string;
+  /** Of all histories until then. */
+  readonly sections: number;
+}
+
+/** Tries one seed after the other, until the bug breaks a promise. */
+export async function find(
+  primitive: Primitive,
+  bug: Bug,
+  most: number,
+  faults?: readonly FaultName[],
+): Promise<Found | undefined> {
+  let sections = 0;
+  for (let seed = 1; sections < most; seed += 1) {
+    const verdict = await simulateWith(planFor(primitive, seed, faults), bug);
+    sections += Math.max(1, verdict.sections);
+    if (verdict.violation !== undefined) return { seed, ...verdict.violation, sections };
+  }
+  return undefined;
+}
+
+export async function shows([primitive, , seed, promise, faults]: Row, bug: Bug): Promise<boolean> {
+  const { violation } = await simulateWith(planFor(primitive, seed, faults), bug);
+  return violation?.promise === promise;
+}

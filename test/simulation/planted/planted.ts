@@ -1,0 +1,28 @@
+import type { Decorate } from '../application.js';
+import { planOf, type FaultName, type Limits, type Plan, type Primitive } from '../plan.js';
+import { simulate, type Verdict } from '../simulation.js';
+
+/** How a library differs that is broken on purpose, in one place. */
+export interface Bug {
+  readonly options?: { readonly decorate?: Decorate };
+  /** Changes a class; the returned function changes it back. */
+  readonly install?: () => () => void;
+}
+
+/** Short ones: a bug shows early, or with another seed. */
+const LIMITS: Limits = { sections: 100 };
+
+/** @param faults instead of those that the seed draws */
+export function planFor(primitive: Primitive, seed: number, faults?: readonly FaultName[]): Plan {
+  return planOf(primitive, seed, faults === undefined ? LIMITS : { ...LIMITS, faults });
+}
+
+export async function simulateWith(plan: Plan, { options, install }: Bug = {}): Promise<Verdict> {
+  const undo = install?.();
+  try {
+    const decorate = options?.decorate;
+    return await simulate(plan, decorate === undefined ? {} : { decorate });
+  } finally {
+    undo?.();
+  }
+}

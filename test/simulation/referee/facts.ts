@@ -1,0 +1,96 @@
+import type { History } from '../history.js';
+import type { SimulatedProcess } from '../simulated-process.js';
+import type { World } from '../world.js';
+import {
+  Violation,
+  ON_ITS_WAY_MS,
+  type Asked,
+  type Promised,
+  type Rules,
+  type Stay,
+} from './promises.js';
+
+interface Disturbance {
+  readonly until: number;
+  readonly process: SimulatedProcess | undefined;
+}
+
+/** What has happened so far: who waits, who holds, and what disturbs them. */
+export class Facts {
+  violation: Violation | undefined;
+  readonly stays = new Map<string, Set<Stay>>();
+  readonly waiting = new Set<Asked>();
+  /** When something was granted or released last, by key. */
+  readonly changedAt = new Map<string, number>();
+  readonly #disturbances: Disturbance[] = [];
+  #lastLossAt = -Infinity;
+  #quietSince = -Infinity;
+
+  constructor(
+    readonly world: World,
+    private readonly history: History,
+    readonly rules: Rules,
+  ) {}
+
+  get now(): number {
+    return this.world.now;
+  }
+
+  get quietSince(): number {
+    return this.#quietSince;
+  }
+
+  /** The history goes on to the end of the step. */
+  broken(promise: Promised, text: string): void {
+    if (this.violation !== undefined) return;
+    this.violation = new Violation(promise, text);
+    this.history.add({ type: 'violation', promise, text });
+  }
+
+  disturbed(process: SimulatedProcess | undefined, until: number): void {
+    this.#disturbances.push({ until, process });
+    this.#quietSince = Math.max(this.#quietSince, until);
+  }
+
+  lostData(until: number): void {
+    this.#lastLossAt = Math.max(this.#lastLossAt, until);
+  }
+
+  hasLostData(since: number): boolean {
+    return this.#lastLossAt >= since;
+  }
+
+  wasDisturbed(process: SimulatedProcess, since: number): boolean {
+    return this.#disturbances.some(
+      (one) => one.until >= since && (one.process === undefined || one.process === process),
+    );
+  }
+
+  isQuiet(ms = 0): boolean {
+    return this.now - this.#quietSince >= ms;
+  }
+
+  on(key: string): ReadonlySet<Stay> {
+    return this.stays.get(key) ?? NONE;
+  }
+
+  keep(stay: Stay): void {
+    const stays = this.stays.get(stay.key) ?? new Set();
+    this.stays.set(stay.key, stays.add(stay));
+  }
+
+  /** Two of them may hold it for a while after Redis has lost the data of one. */
+  isExcused({ at, leaseMs }: Stay): boolean {
+    if (this.#lastLossAt < at) return false;
+    return this.now <= this.#lastLossAt + leaseMs + ON_ITS_WAY_MS;
+  }
+
+  dead(process: SimulatedProcess): void {
+    for (const stays of this.stays.values()) {
+      for (const stay of stays) if (stay.process === process) stays.delete(stay);
+    }
+    for (const asked of this.waiting) if (asked.process === process) this.waiting.delete(asked);
+  }
+}
+
+const NONE: ReadonlySet<Stay> = new Set();

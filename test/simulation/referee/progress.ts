@@ -1,0 +1,142 @@
+import type { SimulatedProcess } from '../simulated-process.js';
+import type { Facts } from './facts.js';
+import type { Leases } from './leases.js';
+import { of, ON_ITS_WAY_MS, type Asked } from './promises.js';
+
+/** A grant whose caller has left is released within this time. */
+const LATE_MS = 400;
+/** Splits of votes and polls last for less, on the whole. */
+const IDLE_MS = 8_000;
+/** What a dead process has sent arrives before this time. */
+const DEAD_MS = 50;
+
+/** Callers that wait for what is free, and owners that nobody knows. */
+export class Progress {
+  readonly #freeSince = new Map<string, number>();
+  /** Owners without a caller, by key and owner, since when. */
+  readonly #strays = new Map<string, number>();
+  /** By the id of a process: when it died, and its owners then. */
+  readonly #dead = new Map<string, { readonly at: number; readonly owners: Set<string> }>();
+
+  constructor(
+    private readonly facts: Facts,
+    private readonly leases: Leases,
+  ) {}
+
+  lookAround(keys: Iterable<string>): void {
+    for (const key of keys) {
+      this.#lookAt(key);
+      if (this.facts.rules.isKnown) this.#lookAtOwners(key);
+    }
+    this.#lookAtAll();
+    const counts = new Map<string, number>();
+    for (const asked of this.facts.waiting) {
+      this.#lookAfter(asked);
+      this.#count(asked, counts);
+    }
+  }
+
+  dead(_process: SimulatedProcess, id: string, keys: Iterable<string>): void {
+    const { facts } = this;
+    const owners = new Set([...keys].flatMap((key) => facts.rules.owners(key)));
+    this.#dead.set(clientOf(id), { at: facts.now, owners });
+  }
+
+  /** Nothing is held after a shutdown, except by `minHoldMs`. */
+  closed(id: string, keys: Iterable<string>): void {
+    const { facts } = this;
+    if (!facts.rules.isSmooth) return;
+    for (const key of keys) {
+      const owner = facts.rules.owners(key).find((one) => clientOf(one) === clientOf(id));
+      if (owner === undefined || facts.now < this.leases.keptUntil(key) + ON_ITS_WAY_MS) continue;
+      facts.broken('shutdown', `${owner} has ${key} after its shutdown`);
+    }
+  }
+
+  /** Callers wait, and none holds anything. */
+  #lookAtAll(): void {
+    const { facts } = this;
+    const waiting = [...facts.waiting].filter((one) => one.waitTimeMs > 0 && !one.process.isStill);
+    const [first] = waiting;
+    if (first === undefined || [...facts.stays.values()].some(({ size }) => size > 0)) return;
+    const { freeMs, settleMs } = facts.rules;
+    const asked = Math.max(...waiting.map(({ at }) => at));
+    const since = Math.max(facts.quietSince + settleMs, asked, ...facts.changedAt.values());
+    if (facts.now - since <= IDLE_MS + 2 * freeMs) return;
+    facts.broken('progress', `${of(first)} waits, and no caller holds anything`);
+  }
+
+  #lookAt(key: string): void {
+    if (!this.facts.rules.isFree(key)) this.#freeSince.delete(key);
+    else if (!this.#freeSince.has(key)) this.#freeSince.set(key, this.facts.now);
+  }
+
+  #lookAfter(asked: Asked): void {
+    const { facts } = this;
+    const { freeMs, isOfSeveralKeys, settleMs } = facts.rules;
+    const { key, at, process, waitTimeMs } = asked;
+    const since = Math.max(
+      ...[this.#freeSince.get(key) ?? Infinity, at, facts.quietSince + settleMs],
+      facts.changedAt.get(key) ?? 0,
+    );
+    if (
+      waitTimeMs === 0 ||
+      isOfSeveralKeys ||
+      process.isStill ||
+      facts.now - since <= freeMs + ON_ITS_WAY_MS
+    )
+      return;
+    const freeFor = String(facts.now - since);
+    facts.broken('progress', `${of(asked)} waits for ${key}, which is free for ${freeFor} ms`);
+  }
+
+  #count({ process, key, waitTimeMs, isNested }: Asked, counts: Map<string, number>): void {
+    const { isOfTwoSides, isOfSeveralKeys, maxWaitersPerKey } = this.facts.rules;
+    if (waitTimeMs === 0 || isNested || isOfTwoSides || isOfSeveralKeys || process.isStill) return;
+    const name = `${process.name} ${key}`;
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    if (count > maxWaitersPerKey)
+      this.facts.broken('limits', `${name} has ${String(count)} waiters`);
+  }
+
+  #lookAtOwners(key: string): void {
+    const { facts } = this;
+    // A caller that has one of several keys waits for the others.
+    if (facts.rules.isOfSeveralKeys && facts.waiting.size > 0) return;
+    const owners = facts.rules.owners(key);
+    const known = new Set([...facts.on(key)].flatMap(({ lease }) => lease.owner.split(',')));
+    for (const owner of owners) {
+      this.#lookAtDead(key, owner);
+      const name = `${key} ${owner}`;
+      const since = this.#strays.get(name);
+      const isKept = facts.now < this.leases.keptUntil(key) + ON_ITS_WAY_MS;
+      if (known.has(owner) || isKept || !facts.isQuiet(facts.rules.settleMs))
+        this.#strays.delete(name);
+      else if (since === undefined) this.#strays.set(name, facts.now);
+      else if (facts.now - since > LATE_MS) {
+        facts.broken('late grants', `${owner} holds ${key} for no caller`);
+      }
+    }
+    for (const name of this.#strays.keys()) {
+      const [on, owner = ''] = name.split(' ');
+      if (on === key && !owners.includes(owner)) this.#strays.delete(name);
+    }
+  }
+
+  /** A process that is gone for Redis, too, is granted nothing. */
+  #lookAtDead(key: string, owner: string): void {
+    const { facts } = this;
+    const death = this.#dead.get(clientOf(owner));
+    if (death === undefined || !facts.rules.isHeard || death.owners.has(owner)) return;
+    const forMs = facts.now - death.at;
+    // Redis learns of the death a moment later.
+    if (forMs <= DEAD_MS) death.owners.add(owner);
+    else facts.broken('dead waiters', `${owner}, dead for ${String(forMs)} ms, has ${key}`);
+  }
+}
+
+/** The client of an owner, or of a permit. */
+function clientOf(owner: string): string {
+  return owner.replace('-', '').slice(0, 12);
+}

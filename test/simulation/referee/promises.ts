@@ -1,0 +1,138 @@
+import type { Lease } from '../../../libs/redis-lock/src/core/api/lease.js';
+import type { FaultName } from '../plan.js';
+import type { SimulatedProcess } from '../simulated-process.js';
+import type { Held } from '../states.js';
+
+/** What the library promises in `docs/guarantees.md`, as the referee calls it. */
+export type Promised =
+  | 'exclusion'
+  | 'valid grant'
+  | 'held in Redis'
+  | 'lease ends'
+  | 'minimum hold'
+  | 'rising tokens'
+  | 'stale write refused'
+  | 'order of callers'
+  | 'turns of processes'
+  | 'turns of siblings'
+  | 'order of readers and writers'
+  | 'reason for a loss'
+  | 'reason for an error'
+  | 'waiting time'
+  | 'limits'
+  | 'release'
+  | 'hold count'
+  | 'permits'
+  | 'latch'
+  | 'once in a slot'
+  | 'progress'
+  | 'late grants'
+  | 'dead waiters'
+  | 'nothing left'
+  | 'events'
+  | 'shutdown';
+
+/** A history is over: a promise is broken. */
+export class Violation extends Error {
+  constructor(
+    readonly promise: Promised,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** One call for a lease. */
+export interface Asked {
+  readonly call: number;
+  readonly process: SimulatedProcess;
+  readonly key: string;
+  readonly at: number;
+  /** 1 excludes all others; readers and permits take a part. */
+  readonly weight: number;
+  readonly waitTimeMs: number;
+  /** The holds of the caller that it may join, one for each key. */
+  readonly parents: readonly Stay[];
+  readonly isNested: boolean;
+  /** Callers of other processes that share it, such as readers, have no order among them. */
+  readonly inOrder: boolean;
+}
+
+export interface Stay extends Asked {
+  readonly lease: Lease;
+  /** When its caller learned of the grant. */
+  readonly grantedAt: number;
+  readonly leaseMs: number;
+  /** No renewal: it may end by itself. */
+  readonly isFixed: boolean;
+  /** It ends by itself, at the latest then; `Infinity` if it is renewed until its release. */
+  endsBy: number;
+  readonly minHoldMs: number;
+}
+
+/** Rules that differ from primitive to primitive. */
+export interface Rules {
+  /** What the servers hold for this owner. */
+  held(key: string, owner: string): Held | undefined;
+  /** All owners that the servers know. */
+  owners(key: string): readonly string[];
+  /** `held` tells everything: one server decides. */
+  readonly isKnown: boolean;
+  /** An owner has a hold count. */
+  readonly isCounted: boolean;
+  /** Whether it is free for every caller. */
+  isFree(key: string): boolean;
+  /** A free one is found within this time. */
+  readonly freeMs: number;
+  /** So it is even if messages are lost. */
+  readonly pollMs: number;
+  /** The longest time for which the dead, or a lost message, keep others out. */
+  readonly settleMs: number;
+  /** All processes share one order. */
+  readonly isFair: boolean;
+  /** Processes take turns: the most sections of one in a row, and their time; 0 for no such rule. */
+  readonly batch: { readonly most: number; readonly ms: number };
+  /** Callers want different numbers of permits. */
+  readonly isOfPermits: boolean;
+  /** Readers and writers take turns; the time after which a waiter is forgotten. */
+  readonly isOfTwoSides: boolean;
+  /** No fault of this history makes an outcome uncertain. */
+  readonly isCertain: boolean;
+  /** The clock of Redis is never set. */
+  readonly isClockSure: boolean;
+  /** Each call has its answer, though it may be sent again. */
+  readonly isAnswered: boolean;
+  /** Nothing keeps a process from its shutdown. */
+  readonly isSmooth: boolean;
+  /** A suspension that is no longer makes no lease suspect. */
+  unnoticedMs(leaseMs: number): number;
+  /** Waiters have subscriptions, and Redis knows which of them are gone. */
+  readonly isHeard: boolean;
+  /** A call waits for several keys, one after the other. */
+  readonly isOfSeveralKeys: boolean;
+  readonly maxWaitersPerKey: number;
+  /** Redis may forget by this fault what it has granted: how long after it has ended. */
+  lossMs(fault: FaultName): number | undefined;
+}
+
+export const MARGIN_MS = 5;
+/** Tokens and messages need some time on their way. */
+export const ON_ITS_WAY_MS = 50;
+
+export function of({ call, process }: Pick<Asked, 'call' | 'process'>): string {
+  return `call ${String(call)} of ${process.name}`;
+}
+
+export function isHeld({ lease }: Stay): boolean {
+  try {
+    lease.assertHeld();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The hold that this one has joined. */
+export function parentOf({ parents, key }: Stay): Stay | undefined {
+  return parents.findLast((parent) => parent.key === key);
+}

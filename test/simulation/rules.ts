@@ -1,0 +1,85 @@
+import type { FaultName, Plan } from './plan.js';
+import type { Trial } from './primitives.js';
+import type { Rules } from './referee.js';
+import type { Address, SimulatedServer } from './simulated-server.js';
+
+/** With messages, a waiter learns of a free lock within this time. */
+const TOLD_MS = 50;
+/** A process goes on for 20 ms, or for three polls beside others that poll. */
+const BATCH_MS = 20;
+const AMONG_POLLS_MS = 384;
+
+/** A request of a process that is cut off may arrive so late. */
+const LATE_MS = 10_000;
+
+/** After these, an answer may be about an earlier delivery, or about another server. */
+const UNCERTAIN: readonly FaultName[] = [
+  ...(['unsent', 'unanswered', 'gives-up', 'cut', 'half-open', 'silence'] as const),
+  ...(['restart', 'restart-old', 'restart-empty', 'failover', 'redis-clock', 'pause'] as const),
+];
+
+/** After these, a call may have no answer, or one that lasts for a while only. */
+const UNANSWERED: readonly FaultName[] = ['gives-up', 'full', 'failover'];
+/** After these, a subscription is not confirmed in time, or is none. */
+const DEAF: readonly FaultName[] = ['half-open', 'silence', 'latency', 'pause', 'stall'];
+const SMOOTH: readonly FaultName[] = ['shutdown', 'messages', 'wall-clock', 'delete'];
+
+export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[]): Rules {
+  const { watchdogLeaseMs, claimTimeMs, pollIntervalMs, wakeUp, maxWaitersPerKey } = plan.settings;
+  const leaseMs = Math.max(3 * watchdogLeaseMs, 3_000, claimTimeMs);
+  const servers = new Servers(addresses);
+  return {
+    held: (key, owner) => {
+      const all = servers.all((one) => trial.state.held(one, key, owner));
+      const found = all.filter((one) => one !== undefined);
+      return 2 * found.length > all.length ? found[0] : undefined;
+    },
+    owners: (key) => [...new Set(servers.all((one) => trial.state.owners(one, key)).flat())],
+    isKnown: trial.isKnown,
+    isCounted: trial.isCounted,
+    isFree: (key) => {
+      const all = servers.all((one) => trial.isFree(one, key));
+      return 2 * all.filter(Boolean).length > all.length;
+    },
+    lossMs: (fault) => {
+      if (!trial.losesBy(fault)) return undefined;
+      if (trial.losesForGood?.(fault) === true) return Infinity;
+      return fault === 'force-release' ? LATE_MS : 0;
+    },
+    freeMs: trial.isTold && wakeUp === 'message' ? TOLD_MS : pollIntervalMs,
+    pollMs: pollIntervalMs,
+    isOfPermits: plan.primitive === 'semaphore',
+    settleMs: leaseMs + Math.max(5_000, 3 * pollIntervalMs) + (trial.settleMs ?? 0),
+    isFair: trial.isFair,
+    batch: trial.hasTurns ? batchOf(plan) : { most: 0, ms: 0 },
+    isOfTwoSides: trial.isOfTwoSides === true,
+    isCertain: !UNCERTAIN.some((fault) => plan.faults.includes(fault)),
+    isClockSure: !plan.faults.includes('redis-clock'),
+    isAnswered: !UNANSWERED.some((fault) => plan.faults.includes(fault)),
+    isSmooth: plan.faults.every((fault) => SMOOTH.includes(fault)),
+    unnoticedMs: (longestMs) => {
+      if (!plan.faults.includes('suspension')) return 0;
+      return Math.min(1_000, Math.max(50, longestMs / 10)) + 1;
+    },
+    isHeard: wakeUp === 'message' && !DEAF.some((fault) => plan.faults.includes(fault)),
+    isOfSeveralKeys: plan.primitive === 'multi',
+    maxWaitersPerKey,
+  };
+}
+
+function batchOf({ settings: { wakeUp, interop } }: Plan): { most: number; ms: number } {
+  const isAmongPolls = wakeUp === 'poll' && interop !== 'none';
+  return isAmongPolls ? { most: Infinity, ms: AMONG_POLLS_MS } : { most: 8, ms: BATCH_MS };
+}
+
+/** The masters, at this moment. */
+class Servers {
+  constructor(private readonly addresses: readonly Address[]) {}
+
+  all<T>(says: (server: SimulatedServer) => T): T[] {
+    return this.addresses.map(({ master }) => {
+      master.store.now = Math.floor(master.clock.wall());
+      return says(master);
+    });
+  }
+}

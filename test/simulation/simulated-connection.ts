@@ -1,0 +1,241 @@
+import {
+  LockBackendError,
+  LockReplicationError,
+} from '../../libs/redis-lock/src/core/api/errors.js';
+import type {
+  ChannelListener,
+  KeyPlace,
+  RedisConnection,
+  Reply,
+} from '../../libs/redis-lock/src/core/redis/connection.js';
+import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
+import {
+  brokenError,
+  shortOfReplicasError,
+} from '../../libs/redis-lock/src/ioredis/reply-error.js';
+import { replyOf } from '../../libs/redis-lock/src/testing/server/in-process-connection.js';
+import { Hearing } from './hearing.js';
+import { Link, type Weather } from './link.js';
+import type { Mishaps } from './mishaps.js';
+import type { SimulatedProcess } from './simulated-process.js';
+import type { Address, SimulatedServer } from './simulated-server.js';
+import type { World } from './world.js';
+
+const PLACE: KeyPlace = { node: '', slot: 0 };
+/** As long as the connection of the library waits for replicas. */
+const WAIT_MS = 390;
+/** The longest pause before it connects anew. */
+const RECONNECT_MS = 200;
+const READONLY = /READONLY/;
+
+interface Call {
+  readonly script: Script<string, string, unknown>;
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+  readonly minReplicas: number;
+  readonly resolve: (reply: Reply<unknown>) => void;
+  readonly reject: (error: unknown) => void;
+  sentAt: number;
+  isResent: boolean;
+}
+
+/** The port to Redis in a world: what the library needs from a client, without ioredis. */
+export class SimulatedConnection implements RedisConnection {
+  isUp = false;
+  sendCount = 0;
+  readonly #upListeners = new Set<() => void>();
+  readonly #hearing: Hearing;
+  #link: Link | undefined;
+  /** In the order of their calls: those without an answer, and those that this turn still sends. */
+  #pending: Call[] = [];
+  #due: Call[] = [];
+  #isClosed = false;
+
+  constructor(
+    private readonly world: World,
+    private readonly weather: Weather,
+    private readonly mishaps: Mishaps,
+    private readonly process: SimulatedProcess,
+    readonly address: Address,
+  ) {
+    this.#hearing = new Hearing(world, weather, mishaps, process, address);
+    this.#connect();
+  }
+
+  get connection(): this {
+    return this;
+  }
+
+  get isHearing(): boolean {
+    return this.#hearing.isHearing;
+  }
+
+  get links(): Link[] {
+    return [this.#link, this.#hearing.link].filter((link) => link !== undefined);
+  }
+
+  run<K extends string, A extends string, R>(
+    script: Script<K, A, R>,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    minReplicas = 0,
+  ): Promise<Reply<R>> {
+    if (!this.isUp) {
+      const details = { retryable: !this.#isClosed, outcome: 'none' } as const;
+      return Promise.reject(new LockBackendError('no connection to Redis', details));
+    }
+    return new Promise<Reply<unknown>>((resolve, reject) => {
+      const own = { minReplicas, resolve, reject, sentAt: 0, isResent: false };
+      this.#due.push({ script: script, keys, args, ...own });
+      if (this.#due.length === 1) process.nextTick(this.flush);
+    }) as Promise<Reply<R>>;
+  }
+
+  readonly flush = (): void => {
+    const due = this.#due.splice(0);
+    if (due.length === 0) return;
+    this.sendCount += 1;
+    for (const call of due) {
+      call.sentAt = this.process.clock.now();
+      this.#pending.push(call);
+      // A connection that broke in this turn sends it later.
+      if (this.#link?.isCut === false) this.#send(this.#link, call);
+    }
+  };
+
+  listen(channel: string, listener: ChannelListener): () => void {
+    return this.#hearing.listen(channel, listener);
+  }
+
+  onUp(listener: () => void): () => void {
+    this.#upListeners.add(listener);
+    return () => {
+      this.#upListeners.delete(listener);
+    };
+  }
+
+  place(): KeyPlace {
+    return PLACE;
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true;
+    this.isUp = false;
+    this.#upListeners.clear();
+    this.#hearing.close();
+    this.#link?.cut();
+    return Promise.resolve();
+  }
+
+  end(): void {
+    // It has ended with the locks.
+  }
+
+  #connect(): void {
+    const { world, weather, process, address } = this;
+    const link = new Link(world, weather, process, address.master, () => {
+      this.#onBroken(link);
+    });
+    this.#link = link;
+    if (!address.master.isUp) {
+      link.cut();
+      return;
+    }
+    link.send(() => {
+      link.deliver(() => {
+        this.#onConnected(link);
+      });
+    });
+  }
+
+  #onConnected(link: Link): void {
+    this.isUp = true;
+    for (const call of this.#pending) {
+      call.isResent = true;
+      this.#send(link, call);
+    }
+    for (const listener of [...this.#upListeners]) listener();
+  }
+
+  #onBroken(link: Link): void {
+    if (this.#link !== link || this.#isClosed) return;
+    this.isUp = false;
+    if (this.mishaps.happens('gives-up')) {
+      for (const call of this.#pending.splice(0)) call.reject(brokenError());
+    }
+    const { clock } = this.process;
+    clock.after(1 + this.world.random.next() * RECONNECT_MS, () => {
+      if (!this.#isClosed) this.#connect();
+    });
+  }
+
+  #send(link: Link, call: Call): void {
+    const { mishaps } = this;
+    if (mishaps.happens('unsent')) {
+      link.cut();
+      return;
+    }
+    const { server } = link;
+    link.send(() => {
+      const answer = this.#execute(server, call);
+      if (mishaps.happens('unanswered')) link.cut();
+      else if (call.minReplicas === 0) this.#deliver(link, call, answer);
+      else this.#deliverReplicated(link, call, answer);
+    });
+  }
+
+  #execute(server: SimulatedServer, { script, keys, args }: Call): () => unknown {
+    try {
+      const value = replyOf(server, script, keys, args);
+      return () => script.decode(value);
+    } catch (error) {
+      return () => {
+        throw error;
+      };
+    }
+  }
+
+  #deliver(link: Link, call: Call, answer: () => unknown): void {
+    link.deliver(() => {
+      const { sentAt, isResent } = call;
+      this.#pending = this.#pending.filter((one) => one !== call);
+      try {
+        call.resolve({ value: answer(), sentAt, resent: isResent });
+      } catch (error) {
+        const isOfReplica = error instanceof Error && READONLY.test(String(error.cause));
+        // The replicas, too, may have another master by now.
+        if (isOfReplica || error instanceof LockReplicationError) this.renew();
+        call.reject(isResent && error instanceof LockBackendError ? asUnknown(error) : error);
+      }
+    });
+  }
+
+  /** The answer comes once the replicas have it, or with an error. */
+  #deliverReplicated(link: Link, call: Call, answer: () => unknown): void {
+    const { world } = this;
+    const { server } = link;
+    const written = server.writes.length;
+    const until = world.now + WAIT_MS;
+    const look = () => {
+      const have = server.replicas.filter((replica) => replica.has(world.now) >= written).length;
+      if (have >= call.minReplicas) this.#deliver(link, call, answer);
+      else if (world.now < until) world.after(5, look, server);
+      else {
+        this.#deliver(link, call, () => {
+          throw shortOfReplicasError(call.minReplicas, have);
+        });
+      }
+    };
+    look();
+  }
+
+  /** Connects anew: another server may be the master. */
+  renew(): void {
+    this.#link?.cut();
+    this.#hearing.link?.cut();
+  }
+}
+
+function asUnknown(error: LockBackendError): LockBackendError {
+  return error.amended(error.message, { outcome: 'unknown' });
+}

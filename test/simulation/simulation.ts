@@ -1,0 +1,287 @@
+import { Random } from '../support/random.js';
+import { Application, type Decorate } from './application.js';
+import { Faults } from './faults.js';
+import { useTimeOf } from './ioredis/globals.js';
+import { History, type TimedEntry } from './history.js';
+import { Mishaps } from './mishaps.js';
+import type { FaultName, Plan } from './plan.js';
+import { TRIALS, type Trial } from './primitives.js';
+import { Referee, type Promised, type Rules } from './referee.js';
+import { rulesOf } from './rules.js';
+import { SimulatedProcess } from './simulated-process.js';
+import { Address, SimulatedServer } from './simulated-server.js';
+import { World } from './world.js';
+
+/** The outcome of a history. */
+export interface Verdict {
+  readonly plan: Plan;
+  readonly sections: number;
+  readonly events: number;
+  readonly hash: string;
+  readonly faults: Readonly<Record<string, number>>;
+  readonly violation?: {
+    readonly promise: Promised;
+    readonly text: string;
+    readonly event: number;
+  };
+}
+
+export interface Watching {
+  readonly tell?: (entry: TimedEntry) => void;
+  readonly decorate?: Decorate;
+}
+
+/** After this part of the sections no more faults begin. */
+const STORMY = 0.75;
+/** Even if hardly a caller gets through. */
+const STORM_MS = 60_000;
+/** If no caller is granted anything for so long after the last fault, none ever will be. */
+const STUCK_MS = 120_000;
+const LOOK_MS = 25;
+/** A server forgets a client that has vanished within this time. */
+const FORGOTTEN_MS = 60_000;
+/** Longer than any key of a lock lives that is not in use. */
+const AFTERWARDS_MS = 8 * 24 * 60 * 60 * 1_000;
+
+/** A world from its first event to its last: processes, servers, callers, faults and a referee. */
+export class Simulation {
+  readonly world: World;
+  readonly history: History;
+  readonly rules: Rules;
+  readonly referee: Referee;
+  readonly servers: readonly SimulatedServer[];
+  readonly addresses: readonly Address[];
+  readonly weather = { spikes: 0, spikeMs: 0 };
+  readonly applications = new Set<Application>();
+  readonly #trial: Trial;
+  readonly #faults: Faults;
+  /** The callers of each living process that have not ended. */
+  readonly #callers = new Map<SimulatedProcess, number>();
+  #bootCount = 0;
+
+  constructor(
+    readonly plan: Plan,
+    private readonly watching: Watching = {},
+  ) {
+    const trial = TRIALS[plan.primitive];
+    this.#trial = trial;
+    this.world = new World(new Random(`${plan.primitive} ${String(plan.seed)}`).fork('world'));
+    this.history = new History(() => this.world.now, watching.tell);
+    this.servers = Array.from(
+      { length: trial.servers },
+      (_, i) => new SimulatedServer(this.world, `redis${String(i)}`),
+    );
+    this.addresses = this.servers.map((server) => new Address(server));
+    const copies = (['restart-old', 'failover'] as const).some((one) => plan.faults.includes(one));
+    // In a session nothing changes while it waits for replicas.
+    const longestMs = plan.level === 2 && trial.lagMs !== undefined ? 0 : (trial.lagMs ?? 1_000);
+    const lagMs = this.world.random.next() * longestMs;
+    if (copies || trial.lagMs !== undefined)
+      for (const server of this.servers) server.replicate(lagMs);
+    this.rules = rulesOf(plan, trial, this.addresses);
+    this.referee = new Referee(this.world, this.history, this.rules);
+    this.#faults = new Faults(this);
+  }
+
+  excludes(fault: FaultName): boolean {
+    return this.#trial.excludes?.includes(fault) === true;
+  }
+
+  get isStormy(): boolean {
+    return this.referee.sections < this.plan.sections * STORMY && this.world.now < STORM_MS;
+  }
+
+  async run(): Promise<Verdict> {
+    const restore = this.plan.level === 2 ? useTimeOf(this.world) : () => undefined;
+    try {
+      return await this.#run();
+    } finally {
+      restore();
+    }
+  }
+
+  async #run(): Promise<Verdict> {
+    for (let i = 0; i < this.plan.processes; i += 1) this.boot();
+    this.#faults.begin();
+    this.#lookAround();
+    await this.world.run(() => this.#isOver());
+    const { referee, world } = this;
+    // What is lost for good may be all that callers wait for.
+    const isLost =
+      referee.hasLostData(world.now) || this.#trial.endsBy?.(this.plan.faults) === true;
+    const isStuck = this.#running > 0;
+    if (isStuck && !isLost) {
+      referee.broken('progress', `${String(this.#running)} callers never end`);
+    }
+    if (!isStuck && referee.violation === undefined) await this.#closeAll();
+    return this.#verdict();
+  }
+
+  /** A process starts, with its callers. */
+  boot(): void {
+    const { world } = this;
+    this.#bootCount += 1;
+    const name = `process${String(this.#bootCount)}`;
+    const pace = 1 + (world.random.next() - 0.5) / 200;
+    const process = new SimulatedProcess(world, name, pace);
+    this.in(process, () => {
+      this.#start(process);
+    });
+  }
+
+  /** The process does it now. */
+  in(process: SimulatedProcess, work: () => void): void {
+    this.world.at(this.world.now, work, process);
+  }
+
+  #start(process: SimulatedProcess): void {
+    const { world, plan, weather } = this;
+    const mishaps = new Mishaps(world, (mishap) => {
+      this.#faults.count(mishap);
+      this.referee.disturbed(process, world.now + this.rules.settleMs);
+    });
+    const { decorate = (port) => port } = this.watching;
+    const app = new Application(
+      ...([world, process, mishaps, weather, this.addresses, plan, decorate] as const),
+      this.referee.observer(process),
+    );
+    this.applications.add(app);
+    this.#faults.prepare(mishaps);
+    const visit = this.#trial.open(app, this);
+    for (let i = 0; i < plan.callers; i += 1) {
+      const random = world.random.fork(`${process.name}/${String(i)}`);
+      this.#count(process, 1);
+      const call = async () => {
+        await process.sleep(random.next() * 20);
+        while (this.referee.sections < plan.sections && this.applications.has(app)) {
+          const key = `key${String(random.int(1, plan.keys))}`;
+          await visit(key, random);
+          await process.sleep(random.chance(0.8) ? 0 : random.next() * 50);
+        }
+      };
+      const ended = () => {
+        this.#count(process, -1);
+      };
+      call().then(ended, (error: unknown) => {
+        ended();
+        this.referee.broken('reason for an error', `a caller failed: ${String(error)}`);
+      });
+    }
+  }
+
+  /** The process is gone, with its callers. Another one takes its place later. */
+  kill(app: Application): void {
+    const { process } = app;
+    if (!this.applications.delete(app)) return;
+    this.#callers.delete(process);
+    process.kill();
+    this.referee.dead(process, app.context.id);
+    this.world.after(this.world.random.next() * 500, () => {
+      this.boot();
+    });
+  }
+
+  /** The service shuts down in an orderly way, and starts anew. */
+  shutDown(app: Application): void {
+    if (!this.applications.delete(app)) return;
+    this.in(app.process, () => {
+      void app.close().then(() => {
+        this.referee.closed(app.process, app.context.id);
+        this.boot();
+      });
+    });
+  }
+
+  #count(process: SimulatedProcess, more: number): void {
+    if (!process.isDead) this.#callers.set(process, (this.#callers.get(process) ?? 0) + more);
+  }
+
+  get #running(): number {
+    return [...this.#callers.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  #isOver(): boolean {
+    if (this.referee.violation !== undefined) return true;
+    if (this.#running === 0 && this.referee.sections >= this.plan.sections) return true;
+    const { world, referee, rules } = this;
+    return referee.isQuiet(rules.settleMs) && world.now - referee.progressAt > STUCK_MS;
+  }
+
+  #lookAround(): void {
+    this.world.after(LOOK_MS, () => {
+      this.referee.lookAround();
+      this.#lookAround();
+    });
+  }
+
+  async #closeAll(): Promise<void> {
+    const { world, referee } = this;
+    await this.#lookAtEnd();
+    const begunAt = world.now;
+    let open = this.applications.size;
+    for (const app of this.applications) {
+      this.in(app.process, () => {
+        void app.close().then(() => {
+          open -= 1;
+        });
+      });
+    }
+    const limitMs = this.plan.settings.shutdownTimeoutMs + 10_000;
+    await world.run(() => open === 0 || world.now > begunAt + limitMs);
+    if (open > 0) referee.broken('shutdown', `a shutdown takes longer than ${String(limitMs)} ms`);
+    const closedAt = world.now;
+    await world.run(() => world.now > closedAt + FORGOTTEN_MS);
+    for (const { process, context } of this.applications) {
+      referee.closed(process, context.id);
+      const timers = world.of(process);
+      if (timers > 0)
+        referee.broken('nothing left', `${process.name} has ${String(timers)} timers`);
+      if (context.waiting > 0 || context.holds.all.length > 0) {
+        referee.broken('nothing left', `${process.name} waits or holds after its end`);
+      }
+    }
+    for (const { master } of this.addresses) this.#lookAt(master);
+  }
+
+  /** Once all is quiet, and all callers are gone. */
+  async #lookAtEnd(): Promise<void> {
+    const { world, referee, rules } = this;
+    const [app] = this.applications;
+    if (this.#trial.atEnd === undefined || app === undefined) return;
+    await world.run(() => referee.isQuiet(rules.settleMs));
+    let isOver = false;
+    const end = () => {
+      isOver = true;
+    };
+    const { atEnd } = this.#trial;
+    this.in(app.process, () => {
+      atEnd(app, this).then(end, (error: unknown) => {
+        referee.broken('reason for an error', String(error));
+        end();
+      });
+    });
+    await world.run(() => isOver);
+  }
+
+  #lookAt(server: SimulatedServer): void {
+    const { channels } = server;
+    if (channels.length > 0) this.referee.broken('nothing left', `channels ${channels.join(', ')}`);
+    server.store.now = Math.floor(server.clock.wall()) + AFTERWARDS_MS;
+    const left = server.store.keys.filter((key) => !this.#trial.keeps.test(key));
+    if (left.length > 0) this.referee.broken('nothing left', `keys ${left.join(', ')}`);
+  }
+
+  #verdict(): Verdict {
+    const { plan, world, history, referee } = this;
+    const { violation } = referee;
+    const own = { plan, sections: referee.sections, events: world.events, hash: history.hash };
+    const faults = this.#faults.counts;
+    if (violation === undefined) return { ...own, faults };
+    const { promise, message: text } = violation;
+    return { ...own, faults, violation: { promise, text, event: world.events } };
+  }
+}
+
+export function simulate(plan: Plan, watching?: Watching): Promise<Verdict> {
+  return new Simulation(plan, watching).run();
+}

@@ -1,0 +1,67 @@
+import { readerLeaseKey } from '../../libs/redis-lock/src/primitives/read-write-lock/footprint.js';
+import { leasesKey } from '../../libs/redis-lock/src/primitives/semaphore/footprint.js';
+import type { SimulatedServer } from './simulated-server.js';
+
+/** What a server has for an owner. */
+export interface Held {
+  readonly count: number;
+  readonly leftMs: number;
+}
+
+/** How the holders of a primitive are read from a server. */
+export interface State {
+  readonly owners: (server: SimulatedServer, key: string) => readonly string[];
+  readonly held: (server: SimulatedServer, key: string, owner: string) => Held | undefined;
+}
+
+export const HASH: State = {
+  owners: (server, key) => [...(hashOf(server, key)?.keys() ?? [])],
+  held: (server, key, owner) => {
+    const count = hashOf(server, key)?.get(owner);
+    return count === undefined ? undefined : { count: Number(count), leftMs: leftOf(server, key) };
+  },
+};
+
+const WRITER = ':write';
+
+/** Readers have leases of their own, one for each of their holds. */
+export const READ_WRITE: State = {
+  owners: (server, key) =>
+    [...(hashOf(server, key)?.keys() ?? [])]
+      .filter((field) => field !== 'mode')
+      .map((field) => field.replace(WRITER, '')),
+  held: (server, key, owner) => {
+    const hash = hashOf(server, key);
+    const written = hash?.get(`${owner}${WRITER}`);
+    const leftMs = leftOf(server, key);
+    if (written !== undefined) return { count: Number(written), leftMs };
+    const count = Number(hash?.get(owner) ?? 0);
+    const leases = Array.from({ length: count }, (_, i) =>
+      leftOf(server, readerLeaseKey(key, owner, i + 1)),
+    );
+    const ownMs = Math.max(0, ...leases);
+    return ownMs === 0 ? undefined : { count, leftMs: Math.min(leftMs, ownMs) };
+  },
+};
+
+export const PERMITS: State = {
+  owners: (server, key) =>
+    (server.store.find(leasesKey(key), 'zset')?.sorted ?? [])
+      .filter(([, end]) => end > server.clock.wall())
+      .map(([member]) => Buffer.from(member, 'latin1').toString('hex')),
+  held: (server, key, owner) => {
+    const member = Buffer.from(owner, 'hex').toString('latin1');
+    const end = server.store.find(leasesKey(key), 'zset')?.get(member);
+    if (end === undefined) return undefined;
+    return { count: 1, leftMs: end - server.clock.wall() };
+  },
+};
+
+function hashOf(server: SimulatedServer, key: string) {
+  return server.store.typeOf(key) === 'hash' ? server.store.find(key, 'hash') : undefined;
+}
+
+function leftOf(server: SimulatedServer, key: string): number {
+  const end = server.store.endOf(key);
+  return end === undefined ? 0 : end - server.clock.wall();
+}
