@@ -395,6 +395,16 @@ function describeSuspension({ redis, open, openRival = open }: LockSuite): void 
     return clock;
   };
 
+  /** The call is sent before a suspension, and answered after it. */
+  const across = async <T>(clock: { suspendedMs: number }, call: () => Promise<T>) => {
+    redis.pause();
+    const calling = call();
+    await new Promise(setImmediate);
+    clock.suspendedMs = 60_000;
+    redis.resume();
+    return calling;
+  };
+
   it('makes every lease suspect, and assertHeld() throws, until a renewal has answered', async () => {
     const clock = suspendableClock();
     const { locks } = open({ clock });
@@ -461,12 +471,7 @@ function describeSuspension({ redis, open, openRival = open }: LockSuite): void 
     const { locks } = open({ clock });
     await locks.get('a').isLocked();
     await locks.using('a', async () => {
-      redis.pause();
-      const joining = locks.acquire('a');
-      await new Promise(setImmediate);
-      clock.suspendedMs = 60_000;
-      redis.resume();
-      const nested = await joining;
+      const nested = await across(clock, () => locks.acquire('a'));
       nested.assertHeld();
       await nested.release();
     });
@@ -476,12 +481,7 @@ function describeSuspension({ redis, open, openRival = open }: LockSuite): void 
     const clock = suspendableClock();
     const { locks } = open({ clock });
     await locks.get('a').isLocked();
-    redis.pause();
-    const acquiring = locks.acquire('a');
-    await new Promise(setImmediate);
-    clock.suspendedMs = 60_000;
-    redis.resume();
-    const lease = await acquiring;
+    const lease = await across(clock, () => locks.acquire('a'));
     lease.assertHeld();
     // The first grant may have ended in Redis long ago: it was released, and asked for again.
     expect(lease.owner).toMatch(/:2$/);
