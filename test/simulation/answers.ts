@@ -9,18 +9,13 @@ import {
 } from '../../libs/redis-lock/src/core/api/errors.js';
 import type { Lease } from '../../libs/redis-lock/src/core/api/lease.js';
 import type { AcquireOptions } from '../../libs/redis-lock/src/core/api/lock.js';
-import type { History } from './history.js';
-import type { Plan } from './plan.js';
-import { of, type Asked, type Referee, type Stay } from './referee.js';
+import { of, SLACK_MS, type Asked, type Stay } from './referee.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { Simulation } from './simulation.js';
 import type { Way } from './ways.js';
-import type { World } from './world.js';
 
 /** A caller waits for Redis for so long, even if it waits for no holder. */
 const PATIENCE_MS = 250;
-/** Answers and timers are late by less, unless something disturbs them. */
-const SLACK_MS = 60;
 const RELEASE_MS = 2_000;
 
 /** A caller has stopped its call. */
@@ -30,22 +25,15 @@ export class Aborted extends Error {}
 export class Answers {
   /** The calls after which more may be in Redis than their caller knows. */
   doubts = 0;
-  private readonly world: World;
-  private readonly history: History;
-  private readonly referee: Referee;
-  private readonly plan: Plan;
+  private readonly world = this.simulation.world;
+  private readonly history = this.simulation.history;
+  private readonly referee = this.simulation.referee;
+  private readonly plan = this.simulation.plan;
 
   constructor(
-    simulation: Simulation,
+    private readonly simulation: Simulation,
     private readonly process: SimulatedProcess,
-  ) {
-    ({
-      world: this.world,
-      history: this.history,
-      referee: this.referee,
-      plan: this.plan,
-    } = simulation);
-  }
+  ) {}
 
   asked(way: Way, verb: string, options: AcquireOptions, parents: readonly Stay[]): Asked {
     const { world, history, plan, process } = this;
@@ -82,7 +70,7 @@ export class Answers {
       failure = error;
       this.lost(asked, stays, error);
     }
-    // Of several leases, the error of one is told.
+    // A release of several leases rejects with the error of one.
     if (stays.length === 1) for (const one of before) referee.released(...one, failure);
     const tookMs = process.clock.now() - since;
     if (tookMs > RELEASE_MS + SLACK_MS && !referee.wasDisturbed(process, begunAt)) {

@@ -16,8 +16,7 @@ import type { Plan } from './plan.js';
 import { SimulatedConnection } from './simulated-connection.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { Address } from './simulated-server.js';
-import type { Link, Weather } from './link.js';
-import type { World } from './world.js';
+import type { Link, Site } from './link.js';
 
 /** The longest lease of any process on a red lock. */
 export const LONGEST_LEASE_MS = 30_000;
@@ -34,24 +33,24 @@ interface Client {
 
 /** The library in one process, on its connections. */
 export class Application {
+  readonly process: SimulatedProcess;
+  readonly mishaps: Mishaps;
   readonly clients: readonly Client[];
   readonly context: LockContext;
   readonly #connection: RedisConnection;
 
   constructor(
-    world: World,
-    readonly process: SimulatedProcess,
-    readonly mishaps: Mishaps,
-    weather: Weather,
+    site: Site,
     addresses: readonly Address[],
     plan: Pick<Plan, 'level' | 'settings'>,
     decorate: Decorate,
     observer: LockObserver,
   ) {
+    const { process } = site;
+    this.process = process;
+    this.mishaps = site.mishaps;
     const Client = plan.level === 1 ? SimulatedConnection : SimulatedClient;
-    this.clients = addresses.map(
-      (address) => new Client(world, weather, mishaps, process, address),
-    );
+    this.clients = addresses.map((address) => new Client(site, address));
     const { clock, random } = process;
     const settings = { ...plan.settings, observer };
     const nodes = this.clients.map(({ connection }) => decorate(connection, process));

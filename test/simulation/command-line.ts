@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import { FAULT_NAMES, PRIMITIVES, type FaultName, type Limits, type Plan } from './plan.js';
 
-/** What a run of simulations is asked for. */
+/** The wishes for a run of simulations. */
 export interface Wishes {
   readonly primitives: readonly Plan['primitive'][];
-  /** Of the first history. Each later one has the next. */
+  /** The seed of the first history. Each later one has the next. */
   readonly seed: number;
   /** Histories begin until there were so many. */
   readonly sections: number;

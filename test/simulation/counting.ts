@@ -1,13 +1,12 @@
 import { LockBackendError } from '../../libs/redis-lock/src/core/api/errors.js';
+import { byKey } from './by-key.js';
 import type { Trial } from './primitives.js';
+import { SLACK_MS } from './referee.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { Simulation } from './simulation.js';
 
 /** As many permits as a semaphore of a world has. */
 export const CAPACITY = 3;
-
-/** Answers and timers are late by less. */
-const SLACK_MS = 60;
 
 /** The permits of one semaphore that callers have for sure, and those that may be lost with them. */
 interface Count {
@@ -19,14 +18,7 @@ interface Count {
 
 /** Callers of a semaphore whose permits have no lease: those of a dead process are gone. */
 export function countingSemaphore(common: Omit<Trial, 'open'>): Trial {
-  const counts = new WeakMap<Simulation, Map<string, Count>>();
-  const countOf = (simulation: Simulation, key: string) => {
-    const all = counts.get(simulation) ?? new Map<string, Count>();
-    counts.set(simulation, all);
-    const count = all.get(key) ?? { held: 0, doubtful: 0, freeSince: 0 };
-    all.set(key, count);
-    return count;
-  };
+  const countOf = byKey<Count>(() => ({ held: 0, doubtful: 0, freeSince: 0 }));
   return {
     ...common,
     keeps: /^key\d$/,
@@ -51,7 +43,7 @@ export function countingSemaphore(common: Omit<Trial, 'open'>): Trial {
           key,
           options: { permits },
         });
-        const stopWatching = onDeath(process, () => {
+        const stopWatching = process.onDeath(() => {
           count.doubtful += permits;
         });
         try {
@@ -78,7 +70,7 @@ export function countingSemaphore(common: Omit<Trial, 'open'>): Trial {
             `${String(count.held)} of ${String(CAPACITY)} permits are in use`,
           );
         }
-        const forget = onDeath(process, () => {
+        const forget = process.onDeath(() => {
           count.held -= permits;
         });
         await process.sleep(random.next() * plan.workMs);
@@ -125,14 +117,4 @@ function judge(
   const freeMs = world.now - since;
   if (freeMs <= rules.pollMs + SLACK_MS) return;
   referee.broken('progress', `a caller is refused ${key}, which is free for ${String(freeMs)} ms`);
-}
-
-function onDeath(process: { onDeath(callback: () => void): void }, callback: () => void) {
-  let isWatched = true;
-  process.onDeath(() => {
-    if (isWatched) callback();
-  });
-  return () => {
-    isWatched = false;
-  };
 }

@@ -8,8 +8,6 @@ import type { Simulation } from './simulation.js';
 const RATES: Record<Mishap, number> = {
   ...{ unsent: 0.002, unanswered: 0.004, 'gives-up': 0.3, messages: 0.02 },
 };
-/** A forced release without an answer is given up by then. */
-const FORCED_MS = 2_500;
 /** The longest pause between two faults. */
 const APART_MS = 600;
 
@@ -148,8 +146,6 @@ export class Faults {
     },
     'force-release': ({ app }) => {
       const { referee, world } = this.simulation;
-      // It is executed between now and its answer, if one comes.
-      referee.lostData(world.now + FORCED_MS);
       this.simulation.in(app.process, () => {
         const done = () => {
           referee.lostData(world.now);

@@ -1,11 +1,8 @@
 import type { ChannelListener } from '../../libs/redis-lock/src/core/redis/connection.js';
 import { bytesOf, textOfBytes } from '../../libs/redis-lock/src/testing/server/bytes.js';
 import type { Subscriber } from '../../libs/redis-lock/src/testing/server/redis-server.js';
-import { Link, type Weather } from './link.js';
-import type { Mishaps } from './mishaps.js';
-import type { SimulatedProcess } from './simulated-process.js';
+import { Link, type Site } from './link.js';
 import type { Address } from './simulated-server.js';
-import type { World } from './world.js';
 
 /** The pause before the connection for messages is made anew. */
 const AGAIN_MS = 50;
@@ -19,10 +16,7 @@ export class Hearing {
   #isClosed = false;
 
   constructor(
-    private readonly world: World,
-    private readonly weather: Weather,
-    private readonly mishaps: Mishaps,
-    private readonly process: SimulatedProcess,
+    private readonly site: Site,
     private readonly address: Address,
   ) {}
 
@@ -57,8 +51,8 @@ export class Hearing {
   }
 
   #connect(): void {
-    const { world, weather, process, address } = this;
-    const link = new Link(world, weather, process, address.master, () => {
+    const { site, address } = this;
+    const link = new Link(site, address.master, () => {
       this.#onBroken(link);
     });
     this.link = link;
@@ -86,7 +80,7 @@ export class Hearing {
   #subscriber(link: Link, channel: string): Subscriber {
     return {
       message: (_channel, message) => {
-        if (this.mishaps.happens('messages')) return;
+        if (this.site.mishaps.happens('messages')) return;
         link.deliver(() => {
           const text = textOfBytes(message);
           for (const listener of this.#listeners.get(channel) ?? []) listener.message(text);
@@ -114,7 +108,7 @@ export class Hearing {
     for (const listeners of this.#listeners.values()) {
       for (const listener of listeners) listener.lost?.();
     }
-    this.process.clock.after(AGAIN_MS, () => {
+    this.site.process.clock.after(AGAIN_MS, () => {
       if (!this.#isClosed && this.link === undefined && this.#listeners.size > 0) this.#connect();
     });
   }

@@ -1,13 +1,12 @@
 import type { CountDownLatch } from '../../libs/redis-lock/src/primitives/count-down-latch/latch.js';
+import { byKey } from './by-key.js';
 import type { Trial } from './primitives.js';
+import { SLACK_MS } from './referee.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { Simulation } from './simulation.js';
 
 const COUNT = 3;
 const NEW = { begun: 0, done: 0, doneAt: Infinity, setting: 0, sets: 0 };
-
-/** Answers and timers are late by less. */
-const SLACK_MS = 60;
 
 interface Round {
   number: number;
@@ -23,14 +22,7 @@ interface Round {
 
 /** Callers that count down, and callers that wait until the latch is open. */
 export function latch(common: Omit<Trial, 'open'>): Trial {
-  const rounds = new WeakMap<Simulation, Map<string, Round>>();
-  const roundOf = (simulation: Simulation, key: string) => {
-    const all = rounds.get(simulation) ?? new Map<string, Round>();
-    rounds.set(simulation, all);
-    const round = all.get(key) ?? { ...NEW, number: 1 };
-    all.set(key, round);
-    return round;
-  };
+  const roundOf = byKey<Round>(() => ({ ...NEW, number: 1 }));
   return {
     ...common,
     keeps: /key\d/,

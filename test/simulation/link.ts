@@ -1,3 +1,4 @@
+import type { Mishaps } from './mishaps.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { SimulatedServer } from './simulated-server.js';
 import { ARRIVAL, type World } from './world.js';
@@ -12,7 +13,15 @@ export interface Weather {
 const LEAST_MS = 0.05;
 const USUAL_MS = 0.4;
 
-/** A connection between a process and a server. What is sent arrives in its order, or not at all. */
+/** A process, and the world around it. */
+export interface Site {
+  readonly world: World;
+  readonly weather: Weather;
+  readonly mishaps: Mishaps;
+  readonly process: SimulatedProcess;
+}
+
+/** A connection between a process and a server. Requests and answers keep their order, or are lost. */
 export class Link {
   isCut = false;
   /** Nothing arrives before this time. */
@@ -24,14 +33,12 @@ export class Link {
 
   /** @param onBroken the process learns that it is cut */
   constructor(
-    private readonly world: World,
-    private readonly weather: Weather,
-    readonly process: SimulatedProcess,
+    private readonly site: Site,
     readonly server: SimulatedServer,
     private readonly onBroken: () => void,
   ) {
     server.links.add(this);
-    process.onDeath(() => {
+    site.process.onDeath(() => {
       this.cut({ forgottenAfterMs: 1 });
     });
   }
@@ -39,14 +46,14 @@ export class Link {
   /** Does the work at the server, once it has arrived. */
   send(work: () => void): number {
     this.#thereAt = this.#arrival(this.#thereAt);
-    this.world.at(this.#thereAt, this.#unlessCut(work), this.server, ARRIVAL);
+    this.site.world.at(this.#thereAt, this.#unlessCut(work), this.server, ARRIVAL);
     return this.#thereAt;
   }
 
   /** Does the work in the process, once it has arrived. */
   deliver(work: () => void): number {
     this.#backAt = this.#arrival(this.#backAt);
-    this.world.at(this.#backAt, this.#unlessCut(work), this.process, ARRIVAL);
+    this.site.world.at(this.#backAt, this.#unlessCut(work), this.site.process, ARRIVAL);
     return this.#backAt;
   }
 
@@ -57,14 +64,14 @@ export class Link {
   }
 
   /**
-   * What is on its way is lost.
+   * Requests and answers on their way are lost.
    * @param noticedAfterMs how long the process believes in it
    * @param forgottenAfterMs how long the server believes in it
    */
   cut({ noticedAfterMs = 1, forgottenAfterMs = 1 } = {}): void {
     if (this.isCut) return;
     this.isCut = true;
-    const { world, process } = this;
+    const { world, process } = this.site;
     world.at(world.now + noticedAfterMs, this.onBroken, process, ARRIVAL);
     world.after(forgottenAfterMs, () => {
       this.#forget();
@@ -84,7 +91,7 @@ export class Link {
   }
 
   #arrival(last: number): number {
-    const { world, weather } = this;
+    const { world, weather } = this.site;
     const { random } = world;
     const spike = random.chance(weather.spikes) ? random.next() * weather.spikeMs : 0;
     const at = world.now + LEAST_MS + random.next() * USUAL_MS + spike;

@@ -1,7 +1,7 @@
 import type { World } from './world.js';
 
 /**
- * What may happen to one request or message:
+ * Mishaps of one request or message:
  * - `unsent`: the connection breaks before Redis has read the request;
  * - `unanswered`: it breaks after Redis has executed it;
  * - `gives-up`: the client does not send again what a broken connection has not answered;

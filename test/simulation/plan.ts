@@ -33,7 +33,7 @@ export interface Plan {
   readonly level: 1 | 2;
   readonly sections: number;
   readonly processes: number;
-  /** Of each process. */
+  /** The callers of each process. */
   readonly callers: number;
   readonly keys: number;
   readonly faults: readonly FaultName[];

@@ -12,8 +12,8 @@ import { Sides } from './referee/sides.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
 
-export type { Asked, Promised, Rules, Stay } from './referee/promises.js';
-export { of } from './referee/promises.js';
+export type { Asked, Promised, Rules, Stay, Violation } from './referee/promises.js';
+export { of, SLACK_MS } from './referee/promises.js';
 
 /** Sees every step of every process at once, and knows what must never happen. */
 export class Referee {
@@ -159,7 +159,7 @@ export class Referee {
 
   /** @param id the beginning of its owners */
   dead(process: SimulatedProcess, id: string): void {
-    this.#progress.dead(process, id, this.#keys);
+    this.#progress.dead(id, this.#keys);
     this.#facts.dead(process);
   }
 

@@ -15,11 +15,8 @@ import {
 } from '../../libs/redis-lock/src/ioredis/reply-error.js';
 import { replyOf } from '../../libs/redis-lock/src/testing/server/in-process-connection.js';
 import { Hearing } from './hearing.js';
-import { Link, type Weather } from './link.js';
-import type { Mishaps } from './mishaps.js';
-import type { SimulatedProcess } from './simulated-process.js';
+import { Link, type Site } from './link.js';
 import type { Address, SimulatedServer } from './simulated-server.js';
-import type { World } from './world.js';
 
 const PLACE: KeyPlace = { node: '', slot: 0 };
 /** As long as the connection of the library waits for replicas. */
@@ -52,13 +49,10 @@ export class SimulatedConnection implements RedisConnection {
   #isClosed = false;
 
   constructor(
-    private readonly world: World,
-    private readonly weather: Weather,
-    private readonly mishaps: Mishaps,
-    private readonly process: SimulatedProcess,
+    private readonly site: Site,
     readonly address: Address,
   ) {
-    this.#hearing = new Hearing(world, weather, mishaps, process, address);
+    this.#hearing = new Hearing(site, address);
     this.#connect();
   }
 
@@ -96,7 +90,7 @@ export class SimulatedConnection implements RedisConnection {
     if (due.length === 0) return;
     this.sendCount += 1;
     for (const call of due) {
-      call.sentAt = this.process.clock.now();
+      call.sentAt = this.site.process.clock.now();
       this.#pending.push(call);
       // A connection that broke in this turn sends it later.
       if (this.#link?.isCut === false) this.#send(this.#link, call);
@@ -132,8 +126,8 @@ export class SimulatedConnection implements RedisConnection {
   }
 
   #connect(): void {
-    const { world, weather, process, address } = this;
-    const link = new Link(world, weather, process, address.master, () => {
+    const { site, address } = this;
+    const link = new Link(site, address.master, () => {
       this.#onBroken(link);
     });
     this.#link = link;
@@ -160,17 +154,17 @@ export class SimulatedConnection implements RedisConnection {
   #onBroken(link: Link): void {
     if (this.#link !== link || this.#isClosed) return;
     this.isUp = false;
-    if (this.mishaps.happens('gives-up')) {
+    if (this.site.mishaps.happens('gives-up')) {
       for (const call of this.#pending.splice(0)) call.reject(brokenError());
     }
-    const { clock } = this.process;
-    clock.after(1 + this.world.random.next() * RECONNECT_MS, () => {
+    const { clock } = this.site.process;
+    clock.after(1 + this.site.world.random.next() * RECONNECT_MS, () => {
       if (!this.#isClosed) this.#connect();
     });
   }
 
   #send(link: Link, call: Call): void {
-    const { mishaps } = this;
+    const { mishaps } = this.site;
     if (mishaps.happens('unsent')) {
       link.cut();
       return;
@@ -212,7 +206,7 @@ export class SimulatedConnection implements RedisConnection {
 
   /** The answer comes once the replicas have it, or with an error. */
   #deliverReplicated(link: Link, call: Call, answer: () => unknown): void {
-    const { world } = this;
+    const { world } = this.site;
     const { server } = link;
     const written = server.writes.length;
     const until = world.now + WAIT_MS;

@@ -17,7 +17,7 @@ export class SimulatedProcess implements Actor {
   /** How long its machine was suspended, altogether. */
   #suspendedMs = 0;
   readonly #random: Random;
-  readonly #deathWatch: (() => void)[] = [];
+  readonly #deathWatch = new Set<() => void>();
 
   /** @param pace how much faster than the world its monotonic clock is, such as 1.001 */
   constructor(
@@ -87,11 +87,16 @@ export class SimulatedProcess implements Actor {
   /** It ends at once, and its sockets with it. */
   kill(): void {
     this.stillUntil = Infinity;
-    for (const dead of this.#deathWatch.splice(0)) dead();
+    for (const dead of this.#deathWatch) dead();
+    this.#deathWatch.clear();
   }
 
-  onDeath(callback: () => void): void {
-    this.#deathWatch.push(callback);
+  /** Calls back when it is killed. The returned function ends this. */
+  onDeath(callback: () => void): () => void {
+    this.#deathWatch.add(callback);
+    return () => {
+      this.#deathWatch.delete(callback);
+    };
   }
 
   #digits(count: number): string {

@@ -6,7 +6,7 @@ import { History, type TimedEntry } from './history.js';
 import { Mishaps } from './mishaps.js';
 import type { FaultName, Plan } from './plan.js';
 import { TRIALS, type Trial } from './primitives.js';
-import { Referee, type Promised, type Rules } from './referee.js';
+import { Referee, type Rules, type Violation } from './referee.js';
 import { rulesOf } from './rules.js';
 import { SimulatedProcess } from './simulated-process.js';
 import { Address, SimulatedServer } from './simulated-server.js';
@@ -19,11 +19,7 @@ export interface Verdict {
   readonly events: number;
   readonly hash: string;
   readonly faults: Readonly<Record<string, number>>;
-  readonly violation?: {
-    readonly promise: Promised;
-    readonly text: string;
-    readonly event: number;
-  };
+  readonly violation?: Violation | undefined;
 }
 
 export interface Watching {
@@ -106,7 +102,7 @@ export class Simulation {
     this.#lookAround();
     await this.world.run(() => this.#isOver());
     const { referee, world } = this;
-    // What is lost for good may be all that callers wait for.
+    // Callers may wait for something that is lost for good.
     const isLost =
       referee.hasLostData(world.now) || this.#trial.endsBy?.(this.plan.faults) === true;
     const isStuck = this.#running > 0;
@@ -141,10 +137,9 @@ export class Simulation {
       this.referee.disturbed(process, world.now + this.rules.settleMs);
     });
     const { decorate = (port) => port } = this.watching;
-    const app = new Application(
-      ...([world, process, mishaps, weather, this.addresses, plan, decorate] as const),
-      this.referee.observer(process),
-    );
+    const site = { world, weather, mishaps, process };
+    const observer = this.referee.observer(process);
+    const app = new Application(site, this.addresses, plan, decorate, observer);
     this.applications.add(app);
     this.#faults.prepare(mishaps);
     const visit = this.#trial.open(app, this);
@@ -273,12 +268,9 @@ export class Simulation {
 
   #verdict(): Verdict {
     const { plan, world, history, referee } = this;
-    const { violation } = referee;
-    const own = { plan, sections: referee.sections, events: world.events, hash: history.hash };
-    const faults = this.#faults.counts;
-    if (violation === undefined) return { ...own, faults };
-    const { promise, message: text } = violation;
-    return { ...own, faults, violation: { promise, text, event: world.events } };
+    const { sections, violation } = referee;
+    const { events } = world;
+    return { plan, sections, events, hash: history.hash, faults: this.#faults.counts, violation };
   }
 }
 

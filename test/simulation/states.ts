@@ -2,7 +2,7 @@ import { readerLeaseKey } from '../../libs/redis-lock/src/primitives/read-write-
 import { leasesKey } from '../../libs/redis-lock/src/primitives/semaphore/footprint.js';
 import type { SimulatedServer } from './simulated-server.js';
 
-/** What a server has for an owner. */
+/** The hold of an owner, as a server stores it. */
 export interface Held {
   readonly count: number;
   readonly leftMs: number;

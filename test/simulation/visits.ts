@@ -3,11 +3,9 @@ import type { AcquireOptions } from '../../libs/redis-lock/src/core/api/lock.js'
 import type { Random } from '../support/random.js';
 import { Aborted, Answers } from './answers.js';
 import type { Application } from './application.js';
-import type { Plan } from './plan.js';
-import type { Asked, Referee, Stay } from './referee.js';
+import type { Asked, Stay } from './referee.js';
 import type { Simulation } from './simulation.js';
 import { nestedOptionsOf, optionsOf, tryOptionsOf, type Way } from './ways.js';
-import type { World } from './world.js';
 
 type Stays = readonly Stay[];
 
@@ -16,19 +14,16 @@ const REFUSED_MS = 20;
 
 /** One caller of one process. */
 export class Visitor {
-  private readonly world: World;
-  private readonly referee: Referee;
-  private readonly plan: Plan;
-  private readonly answers: Answers;
+  private readonly world = this.simulation.world;
+  private readonly referee = this.simulation.referee;
+  private readonly plan = this.simulation.plan;
+  private readonly answers = new Answers(this.simulation, this.app.process);
 
   constructor(
     private readonly simulation: Simulation,
     private readonly app: Application,
     private readonly random: Random,
-  ) {
-    ({ world: this.world, referee: this.referee, plan: this.plan } = simulation);
-    this.answers = new Answers(simulation, app.process);
-  }
+  ) {}
 
   /** Calls once, and stays, and leaves. */
   async visit(way: Way): Promise<void> {

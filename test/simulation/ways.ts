@@ -4,7 +4,7 @@ import type { SemaphoreAcquireOptions } from '../../libs/redis-lock/src/primitiv
 import type { Random } from '../support/random.js';
 import type { Settings } from './plan.js';
 
-/** What callers hold for a lease: a lock of any kind, or permits. */
+/** Callers hold this for a lease: a lock of any kind, or permits. */
 export interface Holdable {
   acquire(options?: AcquireOptions): Promise<Lease>;
   tryAcquire(options?: AcquireOptions): Promise<Lease | null>;
@@ -48,7 +48,7 @@ export function optionsOf(way: Way, settings: Settings, random: Random): Acquire
   };
 }
 
-/** Of a call inside of a hold. */
+/** The options of a call inside of a hold. */
 export function nestedOptionsOf(
   way: Way,
   { watchdogLeaseMs }: Settings,

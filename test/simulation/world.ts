@@ -13,7 +13,7 @@ export interface Actor {
 }
 
 export interface Event {
-  /** `-Infinity` once it is cancelled. */
+  /** Later than `dueAt` while its actor stands still. */
   at: number;
   readonly dueAt: number;
   readonly phase: Phase;

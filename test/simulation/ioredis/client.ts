@@ -3,11 +3,8 @@ import type { RedisConnection } from '../../../libs/redis-lock/src/core/redis/co
 import { prepareIoredisConnection } from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { Session, type Host } from '../../support/in-process/session.js';
 import { InProcessSocket, type Listener, type Receiver } from '../../support/in-process/socket.js';
-import { Link, type Weather } from '../link.js';
-import type { Mishaps } from '../mishaps.js';
-import type { SimulatedProcess } from '../simulated-process.js';
+import { Link, type Site } from '../link.js';
 import type { Address, SimulatedServer } from '../simulated-server.js';
-import type { World } from '../world.js';
 
 /** The port of a server, with its sessions. */
 class Door implements Host, Listener {
@@ -48,15 +45,12 @@ export class SimulatedClient {
   readonly #callers: Redis | undefined;
 
   constructor(
-    private readonly world: World,
-    private readonly weather: Weather,
-    private readonly mishaps: Mishaps,
-    private readonly process: SimulatedProcess,
+    private readonly site: Site,
     readonly address: Address,
   ) {
     const options = { Connector: this.#connectorClass() } as unknown as { host: string };
-    const { clock, random } = process;
-    if (world.random.chance(0.5)) {
+    const { clock, random } = site.process;
+    if (site.world.random.chance(0.5)) {
       this.#callers = new Redis(options);
       this.#callers.on('error', () => undefined);
     }
@@ -97,9 +91,9 @@ export class SimulatedClient {
   }
 
   #socket(): InProcessSocket {
-    const { world, weather, mishaps, process, address } = this;
-    const server = address.master;
-    const link: Link = new Link(world, weather, process, server, () => {
+    const { mishaps } = this.site;
+    const server = this.address.master;
+    const link: Link = new Link(this.site, server, () => {
       this.#links.delete(link);
       socket.reset();
     });

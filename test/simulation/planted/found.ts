@@ -1,14 +1,25 @@
 import type { FaultName, Primitive } from '../plan.js';
 import type { Promised } from '../referee.js';
 import { planFor, simulateWith, type Bug } from './planted.js';
-import type { Row } from './seeds.js';
+
+/**
+ * A bug, the seed of a history in which it shows, and the promise that it breaks there. The faults,
+ * if they are not those that the seed draws.
+ */
+export type Row = readonly [
+  primitive: Primitive,
+  bug: string,
+  seed: number,
+  promise: Promised,
+  faults?: readonly FaultName[],
+];
 
 /** Where a bug shows first. */
 interface Found {
   readonly seed: number;
   readonly promise: Promised;
   readonly text: string;
-  /** Of all histories until then. */
+  /** The sections of all histories until then. */
   readonly sections: number;
 }
 

@@ -1,17 +1,4 @@
-import type { FaultName, Primitive } from '../plan.js';
-import type { Promised } from '../referee.js';
-
-/**
- * A bug, the seed of a history in which it shows, and the promise that it breaks there. The faults,
- * if they are not those that the seed draws.
- */
-export type Row = readonly [
-  primitive: Primitive,
-  bug: string,
-  seed: number,
-  promise: Promised,
-  faults?: readonly FaultName[],
-];
+import type { Row } from './found.js';
 
 /** Written by `node scripts/find-planted.mjs --write`, which looks for what no longer shows. */
 export const PLANTED: readonly Row[] = [

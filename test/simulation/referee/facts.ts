@@ -2,12 +2,12 @@ import type { History } from '../history.js';
 import type { SimulatedProcess } from '../simulated-process.js';
 import type { World } from '../world.js';
 import {
-  Violation,
   ON_ITS_WAY_MS,
   type Asked,
   type Promised,
   type Rules,
   type Stay,
+  type Violation,
 } from './promises.js';
 
 interface Disturbance {
@@ -15,7 +15,7 @@ interface Disturbance {
   readonly process: SimulatedProcess | undefined;
 }
 
-/** What has happened so far: who waits, who holds, and what disturbs them. */
+/** The state so far: who waits, who holds, and what disturbs them. */
 export class Facts {
   violation: Violation | undefined;
   readonly stays = new Map<string, Set<Stay>>();
@@ -43,7 +43,7 @@ export class Facts {
   /** The history goes on to the end of the step. */
   broken(promise: Promised, text: string): void {
     if (this.violation !== undefined) return;
-    this.violation = new Violation(promise, text);
+    this.violation = { promise, text };
     this.history.add({ type: 'violation', promise, text });
   }
 

@@ -2,7 +2,7 @@ import { LeaseLostError } from '../../../libs/redis-lock/src/core/api/errors.js'
 import type { Facts } from './facts.js';
 import { isHeld, MARGIN_MS, of, ON_ITS_WAY_MS, type Stay } from './promises.js';
 
-/** What Redis and the lease said when a release began. */
+/** The state in Redis, and of the lease, when a release began. */
 export interface Leaving {
   readonly at: number;
   readonly isThere: boolean;

@@ -1,4 +1,3 @@
-import type { SimulatedProcess } from '../simulated-process.js';
 import type { Facts } from './facts.js';
 import type { Leases } from './leases.js';
 import { of, ON_ITS_WAY_MS, type Asked } from './promises.js';
@@ -7,7 +6,7 @@ import { of, ON_ITS_WAY_MS, type Asked } from './promises.js';
 const LATE_MS = 400;
 /** Splits of votes and polls last for less, on the whole. */
 const IDLE_MS = 8_000;
-/** What a dead process has sent arrives before this time. */
+/** Requests of a dead process arrive before this time. */
 const DEAD_MS = 50;
 
 /** Callers that wait for what is free, and owners that nobody knows. */
@@ -36,7 +35,7 @@ export class Progress {
     }
   }
 
-  dead(_process: SimulatedProcess, id: string, keys: Iterable<string>): void {
+  dead(id: string, keys: Iterable<string>): void {
     const { facts } = this;
     const owners = new Set([...keys].flatMap((key) => facts.rules.owners(key)));
     this.#dead.set(clientOf(id), { at: facts.now, owners });

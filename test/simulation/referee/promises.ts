@@ -3,7 +3,7 @@ import type { FaultName } from '../plan.js';
 import type { SimulatedProcess } from '../simulated-process.js';
 import type { Held } from '../states.js';
 
-/** What the library promises in `docs/guarantees.md`, as the referee calls it. */
+/** The promises of the library in `docs/guarantees.md`, as the referee calls it. */
 export type Promised =
   | 'exclusion'
   | 'valid grant'
@@ -32,14 +32,10 @@ export type Promised =
   | 'events'
   | 'shutdown';
 
-/** A history is over: a promise is broken. */
-export class Violation extends Error {
-  constructor(
-    readonly promise: Promised,
-    message: string,
-  ) {
-    super(message);
-  }
+/** A broken promise ends its history. */
+export interface Violation {
+  readonly promise: Promised;
+  readonly text: string;
 }
 
 /** One call for a lease. */
@@ -72,7 +68,7 @@ export interface Stay extends Asked {
 
 /** Rules that differ from primitive to primitive. */
 export interface Rules {
-  /** What the servers hold for this owner. */
+  /** The hold of this owner, as the servers store it. */
   held(key: string, owner: string): Held | undefined;
   /** All owners that the servers know. */
   owners(key: string): readonly string[];
@@ -115,6 +111,8 @@ export interface Rules {
   lossMs(fault: FaultName): number | undefined;
 }
 
+/** Answers and timers are late by less, unless something disturbs them. */
+export const SLACK_MS = 60;
 export const MARGIN_MS = 5;
 /** Tokens and messages need some time on their way. */
 export const ON_ITS_WAY_MS = 50;

@@ -37,10 +37,10 @@ function connect(...args: Parameters<typeof net.createConnection>): net.Socket {
   const isOurs = Number(port) >= FIRST_PORT && Number(port) <= network.lastPort;
   if (!isOurs) return network.connect(...args);
   const reach = () => network.listeners.get(Number(port));
-  return new InProcessSocket(Number(port), reach, AT_ONCE) as unknown as net.Socket;
+  return new InProcessSocket(Number(port), reach, AFTER_LATENCY) as unknown as net.Socket;
 }
 
-const AT_ONCE: Wire = {
+const AFTER_LATENCY: Wire = {
   ...{ there: afterLatency, back: afterLatency },
   end: (noticed) => {
     noticed();
