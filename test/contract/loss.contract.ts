@@ -3,6 +3,7 @@ import {
   LeaseLostError,
   LockArgumentError,
   LockBackendError,
+  type Lease,
   type Lock,
 } from 'nestjs-redis-lock/core';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
@@ -475,6 +476,17 @@ function describeSuspension({ redis, open, openRival = open }: LockSuite): void 
       nested.assertHeld();
       await nested.release();
     });
+  });
+
+  it('leaves a longer lease only its rest when a nested call is granted a shorter one', async () => {
+    const clock = suspendableClock();
+    const { locks } = open({ clock });
+    const work = async (lease: Lease) => {
+      clock.suspendedMs = 59_000;
+      await locks.using('a', () => undefined, { leaseTimeMs: 3_000 });
+      expect(lease.remainingMs).toBeLessThanOrEqual(3_000);
+    };
+    await locks.using('a', work, { leaseTimeMs: 60_000 });
   });
 
   it('grants nothing that was asked for before and answered after it without another look', async () => {

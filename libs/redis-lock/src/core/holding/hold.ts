@@ -81,19 +81,13 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   refusal: LockBackendError | undefined = undefined;
   /** The last renewal, if it failed. */
   failed: FailedRenewal | undefined = undefined;
-  /**
-   * Until then the watchdog renews it: the latest of its leases. It is a field because the watchdog
-   * reads all holds. Fetching their leases from memory would take longer than the rest.
-   */
+  /** Until then the watchdog renews it: the latest of its leases. A field, since it reads all holds. */
   watchedUntil = -Infinity;
   /** How many replicas must confirm a renewal for it to count. */
   minReplicas = 0;
   /** The lease that the watchdog renews: the longest of its leases; 0 if all are fixed. */
   watchdogLeaseMs = 0;
-  /**
-   * The leases that are not released. Scripts name their absolute number, so a lost script does no
-   * harm.
-   */
+  /** The leases that are not released. Scripts name their number: a lost script does no harm. */
   leases: readonly LeaseListener[] = NO_LEASES;
   lostError: LeaseLostError | undefined = undefined;
   /** Until then, by the monotonic clock, Redis has certainly granted the lock to no other owner. */
@@ -106,7 +100,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   private known: Lease['state'] = 'held';
   /** When the last step that Redis confirmed was sent, in whole ms by the monotonic clock. */
   private confirmedAt = 0;
-  /** The lead of the wall clock when that step was sent. */
+  /** The lead of the wall clock when the step was sent that `validUntil` comes from. */
   private confirmedLead = 0;
   /** The end of `minHoldMs`, in whole ms by the local clock; 0 without one. */
   private keptUntil = 0;
@@ -174,8 +168,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   /** `answered` has to follow its answer. */
   ask(claim?: Claim): Promise<Reply<AcquireAnswer>> {
     if (claim !== undefined) this.mayBeTold = true;
-    if (this.isBusy) return this.whenFree(() => this.sendAsk(claim));
-    return this.sendAsk(claim);
+    return this.isBusy ? this.whenFree(() => this.sendAsk(claim)) : this.sendAsk(claim);
   }
 
   /** A script of another owner, which is on its way now, may make this owner the next. */
@@ -199,10 +192,9 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
 
   cancelStrays(owners: readonly OwnerId[]): Promise<void> {
     const { session, protocol, key } = this;
-    const { background, settings } = session;
     if (protocol.cancelStrays === undefined) return Promise.resolve();
     const cancel = protocol.cancelStrays.bind(protocol, key, owners);
-    return background.insist(this, settings.claimTimeMs, cancel);
+    return session.background.insist(this, session.settings.claimTimeMs, cancel);
   }
 
   private sendAsk(claim: Claim | undefined): Promise<Reply<AcquireAnswer>> {
@@ -224,13 +216,11 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   }
 
   drop(lease: LeaseListener): void {
-    const { leases } = this;
-    this.leases = NO_LEASES;
+    const isLast = this.leases.length === 1 && this.leases[0] === lease;
+    this.leases = isLast ? NO_LEASES : this.leases.filter((other) => other !== lease);
     this.watchedUntil = -Infinity;
     this.minReplicas = 0;
     this.watchdogLeaseMs = 0;
-    if (leases.length === 1 && leases[0] === lease) return;
-    this.leases = leases.filter((other) => other !== lease);
     for (const other of this.leases) this.widen(other);
   }
 
@@ -285,22 +275,26 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   }
 
   /**
-   * Redis has confirmed the owner for a request sent at this time. Never shortens the promise.
+   * Redis has confirmed the owner for a request sent at this time. A longer promise stays.
    * @param lead the lead of the wall clock at the sending
    * @returns whether it was suspect
    */
   confirm(sentAt: number, leaseTimeMs: number, lead = this.askedLead): boolean {
     // Shorter than the server's lease: clocks may differ by 1 %, and tick in steps.
-    const driftMs = leaseTimeMs * 0.01 + 2;
     // Rounded down, which only shortens the promise: V8 keeps whole numbers in the object itself.
-    const validUntil = Math.floor(sentAt + leaseTimeMs - driftMs);
+    const validUntil = Math.floor(sentAt + leaseTimeMs * 0.99 - 2);
+    if (this.isSuspended(lead)) {
+      // The lease in Redis ran on while the monotonic clock stood still.
+      this.validUntil -= lead - this.confirmedLead;
+      this.confirmedLead = lead;
+    }
     if (validUntil >= this.validUntil) {
       this.validUntil = validUntil;
       this.leaseMs = leaseTimeMs;
+      // The lead at the sending: the machine may have stood still before the answer.
+      this.confirmedLead = lead;
     }
     if (leaseTimeMs >= this.owedLeaseMs) this.owedLeaseMs = 0;
-    // The lead at the sending: the machine may have stood still before the answer.
-    this.confirmedLead = lead;
     this.confirmedAt = Math.floor(sentAt);
     this.failed = undefined;
     if (this.known !== 'suspect') return false;
