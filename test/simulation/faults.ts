@@ -94,7 +94,7 @@ export class Faults {
       this.simulation.shutDown(app);
     },
     'wall-clock': ({ app, ms }) => {
-      app.process.wallAheadMs += this.simulation.world.random.chance(0.5) ? ms : -ms;
+      app.process.stepWall(this.simulation.world.random.chance(0.5) ? ms : -ms);
     },
     cut: ({ app }) => {
       for (const { links } of app.clients) this.#pick(links)?.cut();

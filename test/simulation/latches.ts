@@ -49,7 +49,8 @@ export function latch(common: Omit<Trial, 'open'>): Trial {
             const waitTimeMs = random.pick([0, 100, 20_000]);
             const isOpen = await one.wait({ waitTimeMs });
             history.add({ type: 'return', call, process: name, outcome: String(isOpen) });
-            if (isPresent())
+            // Without a count, it is open.
+            if (isPresent() && isSet)
               judge(simulation, process, latchName, round, { isOpen, begunAt, waitTimeMs });
             if (isOpen && isPresent()) Object.assign(round, NEW, { number: number + 1 });
           } else {

@@ -1,4 +1,4 @@
-import type { FaultName, Plan } from './plan.js';
+import type { FaultName, Plan, Settings } from './plan.js';
 import type { Trial } from './primitives.js';
 import type { Rules } from './referee.js';
 import type { Address, SimulatedServer } from './simulated-server.js';
@@ -7,13 +7,16 @@ import type { Address, SimulatedServer } from './simulated-server.js';
 const TOLD_MS = 50;
 /** A process goes on for 20 ms, or for three polls beside others that poll. */
 const BATCH_MS = 20;
-const AMONG_POLLS_MS = 384;
+/** Then it stands back for one. */
+const STANDS_BACK_MS = 128;
 
 /** A request of a process that is cut off may arrive so late. */
 const LATE_MS = 10_000;
 
 /** After these, an answer may be about an earlier delivery, or about another server. */
 const UNCERTAIN: readonly FaultName[] = [
+  // It may take one of several keys.
+  'eviction',
   ...(['unsent', 'unanswered', 'gives-up', 'cut', 'half-open', 'silence'] as const),
   ...(['restart', 'restart-old', 'restart-empty', 'failover', 'redis-clock', 'pause'] as const),
 ];
@@ -46,7 +49,7 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
       if (trial.losesForGood?.(fault) === true) return Infinity;
       return fault === 'force-release' ? LATE_MS : 0;
     },
-    freeMs: trial.isTold && wakeUp === 'message' ? TOLD_MS : pollIntervalMs,
+    freeMs: freeMsOf(plan, trial),
     pollMs: pollIntervalMs,
     isOfPermits: plan.primitive === 'semaphore',
     settleMs: leaseMs + Math.max(5_000, 3 * pollIntervalMs) + (trial.settleMs ?? 0),
@@ -67,9 +70,20 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
   };
 }
 
-function batchOf({ settings: { wakeUp, interop } }: Plan): { most: number; ms: number } {
-  const isAmongPolls = wakeUp === 'poll' && interop !== 'none';
-  return isAmongPolls ? { most: Infinity, ms: AMONG_POLLS_MS } : { most: 8, ms: BATCH_MS };
+function freeMsOf({ settings }: Plan, trial: Trial): number {
+  if (trial.isTold && settings.wakeUp === 'message') return TOLD_MS;
+  return settings.pollIntervalMs + (isAmongPolls(settings) ? STANDS_BACK_MS : 0);
+}
+
+function batchOf({ settings }: Plan): { most: number; ms: number } {
+  return isAmongPolls(settings)
+    ? { most: Infinity, ms: 3 * STANDS_BACK_MS }
+    : { most: 8, ms: BATCH_MS };
+}
+
+/** Others may poll without a queue: there is no order among processes. */
+function isAmongPolls({ wakeUp, interop }: Settings): boolean {
+  return wakeUp === 'poll' && interop !== 'none';
 }
 
 /** The masters, at this moment. */

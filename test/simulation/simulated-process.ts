@@ -13,7 +13,8 @@ const LONGEST_DELAY_MS = 2 ** 31 - 1;
 export class SimulatedProcess implements Actor {
   stillUntil = 0;
   /** How far its wall clock is ahead of the world's. */
-  wallAheadMs = 0;
+  #wallAheadMs = 0;
+  readonly #wallSteps: { readonly at: number; readonly ms: number }[] = [];
   /** How long its machine was suspended, altogether. */
   #suspendedMs = 0;
   readonly #random: Random;
@@ -38,7 +39,7 @@ export class SimulatedProcess implements Actor {
 
   readonly clock: Clock = {
     now: () => (this.world.now - this.#suspendedMs) * this.pace,
-    wall: () => Math.floor(EPOCH_MS + this.world.now + this.wallAheadMs),
+    wall: () => Math.floor(EPOCH_MS + this.world.now + this.#wallAheadMs),
     after: (delayMs, callback) => {
       if (delayMs > LONGEST_DELAY_MS) return undefined;
       return new SimulatedTimer(this, this.world, Math.max(1, Math.ceil(delayMs)), callback);
@@ -82,6 +83,18 @@ export class SimulatedProcess implements Actor {
   suspend(ms: number): void {
     this.stillUntil = Math.max(this.stillUntil, this.world.now) + ms;
     this.#suspendedMs += ms;
+  }
+
+  /** Its wall clock is set. */
+  stepWall(ms: number): void {
+    this.#wallAheadMs += ms;
+    this.#wallSteps.push({ at: this.world.now, ms });
+  }
+
+  /** How far its wall clock was set back since then. */
+  setBackMs(since: number): number {
+    const steps = this.#wallSteps.filter(({ at, ms }) => at >= since && ms < 0);
+    return steps.reduce((sum, { ms }) => sum - ms, 0);
   }
 
   /** It ends at once, and its sockets with it. */

@@ -146,7 +146,12 @@ export class Visitor {
     const stays = parts.map(([key, part]) => this.#stay(asked, options, key, part));
     this.answers.granted(asked, lease);
     // The lease of a hold is the longest of its calls.
-    for (const { parents } of stays) for (const parent of parents) parent.endsBy = Infinity;
+    for (const { parents, leaseMs } of stays) {
+      for (const parent of parents) {
+        parent.endsBy = Infinity;
+        parent.leaseMs = Math.max(parent.leaseMs, leaseMs);
+      }
+    }
     this.referee.granted(asked, stays);
     return stays;
   }

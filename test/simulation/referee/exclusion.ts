@@ -1,5 +1,5 @@
 import type { Facts } from './facts.js';
-import { isHeld, of, parentOf, type Stay } from './promises.js';
+import { isHeld, of, parentOf, rootOf, type Stay } from './promises.js';
 
 /** Clocks tick in milliseconds. */
 const TICK_MS = 1;
@@ -51,7 +51,7 @@ export class Exclusion {
     const weights = new Map<string, number>();
     for (const other of this.facts.on(key)) {
       const isHolder = other === stay || (!other.process.isStill && isHeld(other));
-      const isSure = other.lease.remainingMs > this.facts.rules.unnoticedMs(other.leaseMs);
+      const isSure = other.lease.remainingMs > this.#unnoticedMs(other);
       if (!isHolder || !isSure || this.facts.isExcused(other)) continue;
       weights.set(other.lease.owner, other.weight);
     }
@@ -70,19 +70,20 @@ export class Exclusion {
       facts.broken('held in Redis', `${name} believes that it holds ${key}, and Redis does not`);
     } else if (held.leftMs === Infinity) {
       facts.broken('lease ends', `${name} holds ${key} without an end`);
-    } else if (lease.remainingMs > held.leftMs + TICK_MS + facts.rules.unnoticedMs(stay.leaseMs)) {
+    } else if (lease.remainingMs > held.leftMs + TICK_MS + this.#unnoticedMs(stay)) {
       const times = `${String(lease.remainingMs)} ms, and Redis knows of ${String(held.leftMs)} ms`;
       facts.broken('held in Redis', `${name} believes that it holds ${key} for ${times}`);
     }
+  }
+
+  /** A wall clock that is set back hides as much of a suspension. */
+  #unnoticedMs(stay: Stay): number {
+    const leastMs = this.facts.rules.unnoticedMs(stay.leaseMs);
+    return leastMs === 0 ? 0 : leastMs + stay.process.setBackMs(rootOf(stay).at);
   }
 }
 
 function depthOf(stay: Stay): number {
   const parent = parentOf(stay);
   return parent === undefined ? 1 : depthOf(parent) + 1;
-}
-
-function rootOf(stay: Stay): Stay {
-  const parent = parentOf(stay);
-  return parent === undefined ? stay : rootOf(parent);
 }

@@ -3,6 +3,7 @@ import type { SimulatedProcess } from '../simulated-process.js';
 import type { World } from '../world.js';
 import {
   ON_ITS_WAY_MS,
+  rootOf,
   type Asked,
   type Promised,
   type Rules,
@@ -80,9 +81,9 @@ export class Facts {
   }
 
   /** Two of them may hold it for a while after Redis has lost the data of one. */
-  isExcused({ at, leaseMs }: Stay): boolean {
-    if (this.#lastLossAt < at) return false;
-    return this.now <= this.#lastLossAt + leaseMs + ON_ITS_WAY_MS;
+  isExcused(stay: Stay): boolean {
+    if (this.#lastLossAt < rootOf(stay).at) return false;
+    return this.now <= this.#lastLossAt + stay.leaseMs + ON_ITS_WAY_MS;
   }
 
   dead(process: SimulatedProcess): void {

@@ -80,16 +80,16 @@ export class Order {
     const { key, process } = stay;
     const run = this.#runs.get(key);
     const turns = this.#turns.get(key) ?? new Map<SimulatedProcess, number>();
+    const { most, ms } = facts.rules.batch;
     this.#turns.set(key, turns);
     if (run?.process !== process) {
       const last = turns.get(process);
-      if (last !== undefined) this.#checkSince(stay, last, 'has a second turn');
+      if (last !== undefined && most < Infinity) this.#checkSince(stay, last, 'has a second turn');
       this.#runs.set(key, { process, since: facts.now, count: 1 });
       turns.set(process, facts.now);
       return;
     }
     run.count += 1;
-    const { most, ms } = facts.rules.batch;
     const lastedMs = facts.now - run.since;
     if (run.count <= most && lastedMs <= ms + MARGIN_MS) return;
     // Without others, a run has no end. It counts from the first of them on.

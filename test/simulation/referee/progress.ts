@@ -128,6 +128,8 @@ export class Progress {
     const { facts } = this;
     const death = this.#dead.get(clientOf(owner));
     if (death === undefined || !facts.rules.isHeard || death.owners.has(owner)) return;
+    // Old data bring the dead back.
+    if (facts.hasLostData(death.at)) return;
     const forMs = facts.now - death.at;
     // Redis learns of the death a moment later.
     if (forMs <= DEAD_MS) death.owners.add(owner);

@@ -58,7 +58,8 @@ export interface Stay extends Asked {
   readonly lease: Lease;
   /** When its caller learned of the grant. */
   readonly grantedAt: number;
-  readonly leaseMs: number;
+  /** The longest of its hold. */
+  leaseMs: number;
   /** No renewal: it may end by itself. */
   readonly isFixed: boolean;
   /** It ends by itself, at the latest then; `Infinity` if it is renewed until its release. */
@@ -133,4 +134,10 @@ export function isHeld({ lease }: Stay): boolean {
 /** The hold that this one has joined. */
 export function parentOf({ parents, key }: Stay): Stay | undefined {
   return parents.findLast((parent) => parent.key === key);
+}
+
+/** The first call of the hold. */
+export function rootOf(stay: Stay): Stay {
+  const parent = parentOf(stay);
+  return parent === undefined ? stay : rootOf(parent);
 }

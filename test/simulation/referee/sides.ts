@@ -54,9 +54,9 @@ export class Sides {
     const { facts } = this;
     const { key, at } = stay;
     const since = this.#awaitedSince.get(key) ?? facts.now;
-    // Its turn comes after a write.
-    if (Math.max(begun, ended) >= at || begun > ended || facts.now - since > PATIENCE_MS - 1_000)
-      return;
+    // Its turn comes after a write, which ends when Redis knows.
+    const isAfterWrite = Math.max(begun, ended + ON_ITS_WAY_MS) >= at || begun > ended;
+    if (isAfterWrite || facts.now - since > PATIENCE_MS - 1_000) return;
     for (const writer of this.#writersOn(key)) {
       if (writer.process.isStill || writer.at + 2 * ON_ITS_WAY_MS > at) continue;
       if (!facts.isQuiet(facts.now - writer.at + facts.rules.settleMs)) continue;
