@@ -37,7 +37,7 @@ export const PLANTED: readonly Row[] = [
   ['lock', 'a cancel forgets the grant', 18, 'late grants'],
   ['lock', 'the last process is next', 11, 'turns of processes', []],
   ['lock', 'no renewal is sent', 1, 'held in Redis'],
-  ['lock', 'a lease counts from the answer', 19, 'held in Redis'],
+  ['lock', 'a lease counts from the answer', 11, 'held in Redis'],
   ['lock', 'deadlines by the wall clock', 49, 'exclusion'],
   ['lock', 'a message is as old as it looks', 2, 'held in Redis', ['stall']],
   ['lock', 'a message is believed whatever claim it answers', 34, 'held in Redis'],
