@@ -174,14 +174,17 @@ export class Faults {
     });
   }
 
-  /** Some clients find the new master at once, others when the old one refuses them. */
+  /** Some processes find the new master at once, others when the old one refuses them. */
   #failOver(address: Address, ms: number): void {
     const { master } = address;
     const [replica] = master.replicas;
     if (!master.isUp || replica === undefined) return;
     address.master = master.replacedBy(replica);
-    const { world } = this.simulation;
-    for (const link of [...master.links]) if (world.random.chance(0.5)) link.cut();
+    const { world, applications } = this.simulation;
+    for (const { clients } of applications) {
+      if (world.random.chance(0.5))
+        for (const { links } of clients) links.forEach((one) => one.cut());
+    }
     world.after(ms, () => {
       master.isDemoted = true;
     });

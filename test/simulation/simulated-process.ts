@@ -16,7 +16,7 @@ export class SimulatedProcess implements Actor {
   #wallAheadMs = 0;
   readonly #wallSteps: { readonly at: number; readonly ms: number }[] = [];
   /** How long its machine was suspended, altogether. */
-  #suspendedMs = 0;
+  suspendedMs = 0;
   readonly #random: Random;
   readonly #deathWatch = new Set<() => void>();
 
@@ -38,7 +38,7 @@ export class SimulatedProcess implements Actor {
   }
 
   readonly clock: Clock = {
-    now: () => (this.world.now - this.#suspendedMs) * this.pace,
+    now: () => (this.world.now - this.suspendedMs) * this.pace,
     wall: () => Math.floor(EPOCH_MS + this.world.now + this.#wallAheadMs),
     after: (delayMs, callback) => {
       if (delayMs > LONGEST_DELAY_MS) return undefined;
@@ -82,7 +82,7 @@ export class SimulatedProcess implements Actor {
   /** Its machine sleeps: the monotonic clock stands still, too. */
   suspend(ms: number): void {
     this.stillUntil = Math.max(this.stillUntil, this.world.now) + ms;
-    this.#suspendedMs += ms;
+    this.suspendedMs += ms;
   }
 
   /** Its wall clock is set. */

@@ -160,13 +160,15 @@ export class Visitor {
     const { now } = this.world;
     const { leaseTimeMs, maxHoldMs, minHoldMs = 0, watchdogLeaseMs } = options;
     const { settings } = this.plan;
-    const ownMs = leaseTimeMs ?? watchdogLeaseMs ?? settings.watchdogLeaseMs;
+    const askedMs = leaseTimeMs ?? watchdogLeaseMs ?? settings.watchdogLeaseMs;
     const parentMs = asked.parents.map((parent) => parent.leaseMs);
-    const leaseMs = Math.max(ownMs, minHoldMs, ...parentMs, asked.isNested ? 3_000 : 0);
+    const leaseMs = Math.max(askedMs, minHoldMs, ...parentMs, asked.isNested ? 3_000 : 0);
     const isFixed = leaseTimeMs !== undefined || maxHoldMs !== undefined;
     const isApart = isFixed && !asked.isNested && minHoldMs === 0;
-    const endsBy = isApart ? now + (maxHoldMs ?? 0) * 1.01 + leaseMs * 1.01 + SPARE_MS : Infinity;
-    return { ...asked, key, lease, grantedAt: now, leaseMs, isFixed, endsBy, minHoldMs };
+    const lastsMs = isApart ? ((maxHoldMs ?? 0) + leaseMs) * 1.01 + SPARE_MS : Infinity;
+    const endsBy = now - asked.process.suspendedMs + lastsMs;
+    const times = { grantedAt: now, askedMs, leaseMs, endsBy, minHoldMs };
+    return { ...asked, ...times, key, lease, isFixed };
   }
 }
 

@@ -67,6 +67,7 @@ export class Exclusion {
     const held = facts.rules.held(key, owner);
     const name = of(stay);
     if (held === undefined) {
+      if (lease.remainingMs <= this.#unnoticedMs(stay)) return;
       facts.broken('held in Redis', `${name} believes that it holds ${key}, and Redis does not`);
     } else if (held.leftMs === Infinity) {
       facts.broken('lease ends', `${name} holds ${key} without an end`);

@@ -35,8 +35,8 @@ export class Leases {
   }
 
   look(stay: Stay): void {
-    if (this.facts.now <= stay.endsBy || !isHeld(stay)) return;
-    const lateMs = this.facts.now - stay.endsBy;
+    const lateMs = this.facts.now - stay.process.suspendedMs - stay.endsBy;
+    if (lateMs <= 0 || !isHeld(stay)) return;
     this.facts.broken(
       'lease ends',
       `${of(stay)} holds ${stay.key} for ${String(lateMs)} ms too long`,
@@ -45,9 +45,9 @@ export class Leases {
 
   /** The library reports that it is lost. */
   lost(stay: Stay, reason: LeaseLostError['reason']): void {
-    const { at, leaseMs, isFixed, process } = stay;
+    const { at, askedMs, leaseMs, isFixed, process } = stay;
     const { facts } = this;
-    const isOver = isFixed && facts.now - at >= leaseMs * 0.9 - ON_ITS_WAY_MS;
+    const isOver = isFixed && facts.now - at >= askedMs * 0.9 - ON_ITS_WAY_MS;
     if (isOver || facts.wasDisturbed(process, at - leaseMs)) return;
     facts.broken('reason for a loss', `${of(stay)} lost ${stay.key}: ${reason}`);
   }

@@ -58,11 +58,15 @@ export interface Stay extends Asked {
   readonly lease: Lease;
   /** When its caller learned of the grant. */
   readonly grantedAt: number;
-  /** The longest of its hold. */
+  /** The lease of its call, and the longest of its hold. */
+  readonly askedMs: number;
   leaseMs: number;
   /** No renewal: it may end by itself. */
   readonly isFixed: boolean;
-  /** It ends by itself, at the latest then; `Infinity` if it is renewed until its release. */
+  /**
+   * It ends by itself, at the latest then; `Infinity` if it is renewed until its release. No
+   * suspension of its process counts.
+   */
   endsBy: number;
   readonly minHoldMs: number;
 }
