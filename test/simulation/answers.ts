@@ -41,9 +41,12 @@ export class Answers {
     const call = history.newCall();
     history.add({ type: 'call', call, process: process.name, verb, key, options });
     const waitTimeMs = options.waitTimeMs ?? (verb === 'tryAcquire' ? 0 : 10_000);
+    const { leaseTimeMs, watchdogLeaseMs = plan.settings.watchdogLeaseMs } = options;
+    const askedMs = leaseTimeMs ?? watchdogLeaseMs;
     const isNested = parents.length > 0;
     const order = { isNested, inOrder: inOrder && plan.settings.maxWaitersPerKey > 100 };
-    const asked = { call, process, key, at: world.now, weight, waitTimeMs, parents, ...order };
+    const wish = { weight, waitTimeMs, askedMs };
+    const asked = { call, process, key, at: world.now, ...wish, parents, ...order };
     this.referee.asked(asked);
     return asked;
   }

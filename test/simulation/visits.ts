@@ -158,16 +158,14 @@ export class Visitor {
 
   #stay(asked: Asked, options: AcquireOptions, key: string, lease: Lease): Stay {
     const { now } = this.world;
-    const { leaseTimeMs, maxHoldMs, minHoldMs = 0, watchdogLeaseMs } = options;
-    const { settings } = this.plan;
-    const askedMs = leaseTimeMs ?? watchdogLeaseMs ?? settings.watchdogLeaseMs;
+    const { leaseTimeMs, maxHoldMs, minHoldMs = 0 } = options;
     const parentMs = asked.parents.map((parent) => parent.leaseMs);
-    const leaseMs = Math.max(askedMs, minHoldMs, ...parentMs, asked.isNested ? 3_000 : 0);
+    const leaseMs = Math.max(asked.askedMs, minHoldMs, ...parentMs, asked.isNested ? 3_000 : 0);
     const isFixed = leaseTimeMs !== undefined || maxHoldMs !== undefined;
     const isApart = isFixed && !asked.isNested && minHoldMs === 0;
     const lastsMs = isApart ? ((maxHoldMs ?? 0) + leaseMs) * 1.01 + SPARE_MS : Infinity;
     const endsBy = now - asked.process.suspendedMs + lastsMs;
-    const times = { grantedAt: now, askedMs, leaseMs, endsBy, minHoldMs };
+    const times = { grantedAt: now, leaseMs, endsBy, minHoldMs };
     return { ...asked, ...times, key, lease, isFixed };
   }
 }

@@ -110,7 +110,9 @@ export class Order {
       const from = since - ON_ITS_WAY_MS;
       const hasLeft = (this.#left.get(key)?.get(other.process) ?? -Infinity) >= from;
       const hasHadTurn = (this.#turns.get(key)?.get(other.process) ?? -Infinity) >= since;
-      if (other.at > from || hasLeft || hasHadTurn) continue;
+      // A turn that is shorter than the pause between its polls is over before it finds it.
+      const isMissed = !facts.rules.isHeard && other.askedMs <= facts.rules.pollMs;
+      if (other.at > from || hasLeft || hasHadTurn || isMissed) continue;
       if (!facts.isQuiet(facts.now - other.at + facts.rules.settleMs)) continue;
       facts.broken('turns of processes', `${of(stay)} ${what} on ${key}, and ${of(other)} waits`);
     }

@@ -47,6 +47,8 @@ export interface Asked {
   /** 1 excludes all others; readers and permits take a part. */
   readonly weight: number;
   readonly waitTimeMs: number;
+  /** The lease that it wants. */
+  readonly askedMs: number;
   /** The holds of the caller that it may join, one for each key. */
   readonly parents: readonly Stay[];
   readonly isNested: boolean;
@@ -58,8 +60,7 @@ export interface Stay extends Asked {
   readonly lease: Lease;
   /** When its caller learned of the grant. */
   readonly grantedAt: number;
-  /** The lease of its call, and the longest of its hold. */
-  readonly askedMs: number;
+  /** The longest of its hold. */
   leaseMs: number;
   /** No renewal: it may end by itself. */
   readonly isFixed: boolean;
