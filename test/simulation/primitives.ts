@@ -158,7 +158,8 @@ export const TRIALS: Record<Primitive, Trial> = {
   semaphore: {
     ...OTHER,
     ...{ state: PERMITS, isCounted: false },
-    keeps: /^key\d$/,
+    // The next caller takes back what a dead one had.
+    keeps: /^(key\d|\{key\d\}:timeout)$/,
     open: holders((app) => {
       const semaphores = app.semaphore();
       return (key, random) => {
