@@ -51,6 +51,13 @@ export class Answers {
     return asked;
   }
 
+  /** The holder has done its work. */
+  leaves(asked: Asked, stays: readonly Stay[]): void {
+    const { call, process } = asked;
+    this.history.add({ type: 'release', call, process: process.name });
+    for (const stay of stays) this.referee.left(stay);
+  }
+
   granted(asked: Asked, { fencingToken: token, owner }: Lease): void {
     this.#return(asked, 'granted', { owner, ...(token === undefined ? {} : { token }) });
   }
@@ -62,7 +69,7 @@ export class Answers {
   async release(asked: Asked, stays: readonly Stay[], lease: Lease): Promise<void> {
     const { referee, process } = this;
     const before = stays.map((stay) => [stay, referee.leaving(stay)] as const);
-    for (const stay of stays) referee.left(stay);
+    this.leaves(asked, stays);
     const since = process.clock.now();
     const begunAt = this.world.now;
     let failure: unknown;

@@ -86,10 +86,11 @@ export function countingSemaphore(common: Omit<Trial, 'open'>): Trial {
         }
       };
     },
+    mayBeUsedUp: (simulation) =>
+      keysOf(simulation).some((key) => countOf(simulation, key).doubtful > 0),
     atEnd: async (app, simulation) => {
-      const { referee, plan } = simulation;
-      for (let i = 1; i <= plan.keys; i += 1) {
-        const key = `key${String(i)}`;
+      const { referee } = simulation;
+      for (const key of keysOf(simulation)) {
         const { doubtful } = countOf(simulation, key);
         const free = await app.counting().get(key, CAPACITY).availablePermits();
         const isRight = free <= CAPACITY && free >= CAPACITY - doubtful;
@@ -101,6 +102,10 @@ export function countingSemaphore(common: Omit<Trial, 'open'>): Trial {
       }
     },
   };
+}
+
+function keysOf({ plan }: Simulation): string[] {
+  return Array.from({ length: plan.keys }, (_, i) => `key${String(i + 1)}`);
 }
 
 /** A caller that has waited is not refused what is free. */

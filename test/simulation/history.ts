@@ -10,6 +10,8 @@ export type Entry =
       readonly key: string;
       readonly options?: object;
     }
+  /** The holder begins to release. */
+  | { readonly type: 'release'; readonly call: number; readonly process: string }
   | {
       readonly type: 'return';
       readonly call: number;
@@ -57,6 +59,8 @@ export function inWords(entry: TimedEntry): string {
       const options = entry.options === undefined ? '' : ` ${JSON.stringify(entry.options)}`;
       return `${at} ${entry.process}: call ${String(entry.call)}: ${entry.verb} ${entry.key}${options}`;
     }
+    case 'release':
+      return `${at} ${entry.process}: call ${String(entry.call)} releases`;
     case 'return': {
       const token = entry.token === undefined ? '' : `, token ${String(entry.token)}`;
       const owner = entry.owner === undefined ? '' : `, owner ${entry.owner}`;

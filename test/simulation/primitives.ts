@@ -43,8 +43,8 @@ export interface Trial {
   readonly losesBy: (fault: FaultName) => boolean;
   /** Whether that lasts: what is counted in one place may be held in another. */
   readonly losesForGood?: (fault: FaultName) => boolean;
-  /** Whether these faults may take for good all that there is. */
-  readonly endsBy?: (faults: readonly FaultName[]) => boolean;
+  /** Whether the dead may have taken all that there is. */
+  readonly mayBeUsedUp?: (simulation: Simulation) => boolean;
   /** Looks once more when all callers are gone. */
   readonly atEnd?: (app: Application, simulation: Simulation) => Promise<void>;
 }

@@ -103,8 +103,7 @@ export class Simulation {
     await this.world.run(() => this.#isOver());
     const { referee, world } = this;
     // Callers may wait for something that is lost for good.
-    const isLost =
-      referee.hasLostData(world.now) || this.#trial.endsBy?.(this.plan.faults) === true;
+    const isLost = referee.hasLostData(world.now) || this.#trial.mayBeUsedUp?.(this) === true;
     const isStuck = this.#running > 0;
     if (isStuck && !isLost) {
       referee.broken('progress', `${String(this.#running)} callers never end`);

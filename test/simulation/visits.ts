@@ -73,7 +73,7 @@ export class Visitor {
         if (way.isReentrant && parents.length < 2 && this.random.chance(0.3)) {
           child = await this.#nest(way, stays);
         }
-        for (const stay of stays) this.referee.left(stay);
+        this.answers.leaves(asked, stays);
       }, this.#withSignal(options));
     } catch (error) {
       if (stays === undefined) this.answers.refused(asked, error);
