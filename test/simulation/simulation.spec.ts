@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { commandLine, wordsOf } from './command-line.js';
 import { planOf, PRIMITIVES, type Plan } from './plan.js';
-import { simulate } from './simulation.js';
+import { BUGS } from './planted/bugs.js';
+import { shrink } from './shrink.js';
+import { simulate, type Watching } from './simulation.js';
 
 const seen = async (plan: Plan) => {
   const entries: string[] = [];
@@ -24,6 +26,22 @@ describe.each([1, 2] as const)('a simulated world of level %d', (level) => {
     expect((await seen(planOf(one, 4, { level, sections: 60 }))).hash).not.toBe(rest.hash);
   });
 });
+
+describe('a failure', () => {
+  it('is shrunk to a smaller history that breaks the same promise', async () => {
+    const { options } = BUGS.lock?.['an entry does not look who is in'] ?? {};
+    const watching: Watching = { decorate: options?.decorate ?? ((port) => port) };
+    const failed = await simulate(planOf('lock', 1, { sections: 30 }), watching);
+    const shrunk = await shrink(failed, watching);
+    expect(shrunk.violation?.promise).toBe(failed.violation?.promise);
+    expect(sizeOf(shrunk.plan)).toBeLessThan(sizeOf(failed.plan));
+    expect((await simulate(shrunk.plan, watching)).hash).toBe(shrunk.hash);
+  });
+});
+
+function sizeOf({ sections, processes, callers, keys, faults }: Plan): number {
+  return sections * processes * callers * keys * (faults.length + 1);
+}
 
 describe('the command line of the simulation', () => {
   it('takes the words that repeat a history', () => {
