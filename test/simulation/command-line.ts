@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { FAULT_NAMES, PRIMITIVES, type FaultName, type Limits, type Plan } from './plan.js';
+import { FAULT_NAMES, PRIMITIVES, SHARED, type FaultName, type Limits, type Plan } from './plan.js';
 
 /** The wishes for a run of simulations. */
 export interface Wishes {
@@ -25,10 +25,22 @@ export const usage = `npm run simulate -- [options]
   --faults F,F     these faults only, or "none": ${FAULT_NAMES.join(', ')}
   --length N       sections of each history
   --processes N, --callers N (of each process), --keys N
+  --java           Java services beside them, of ${SHARED.join(', ')}
+  --threads N      of Java services
   --trace          each step in words
   --history FILE   each step as a line of JSON`;
 
-const NUMBERS = ['seed', 'sections', 'seconds', 'level', 'length', 'processes', 'callers', 'keys'];
+const NUMBERS = [
+  'seed',
+  'sections',
+  'seconds',
+  'level',
+  'length',
+  'processes',
+  'callers',
+  'keys',
+  'threads',
+];
 
 /** The wishes, or the problem with the words. */
 export function commandLine(words: readonly string[]): Wishes | string {
@@ -39,7 +51,7 @@ export function commandLine(words: readonly string[]): Wishes | string {
       options: {
         ...Object.fromEntries(NUMBERS.map((name) => [name, { type: 'string' as const }])),
         ...{ primitive: { type: 'string' }, faults: { type: 'string' } },
-        ...{ history: { type: 'string' }, trace: { type: 'boolean' } },
+        ...{ history: { type: 'string' }, trace: { type: 'boolean' }, java: { type: 'boolean' } },
       },
     }));
   } catch (error) {
@@ -52,11 +64,15 @@ export function commandLine(words: readonly string[]): Wishes | string {
   const faults = faultsIn(values.faults);
   if (typeof faults === 'string') return `There is no fault ${faults}`;
   const { primitive } = values;
-  const primitives = PRIMITIVES.filter((one) => primitive === undefined || one === primitive);
-  if (primitives.length === 0) return `There is no primitive ${String(primitive)}`;
+  const hasJava = values.java === true || values.threads !== undefined;
+  const known = hasJava ? SHARED : PRIMITIVES;
+  const primitives = known.filter((one) => primitive === undefined || one === primitive);
+  if (primitives.length === 0)
+    return `There is no primitive ${String(primitive)}${hasJava ? ' with Java' : ''}`;
   const asked = {
     ...{ level: numberOf('level'), sections: numberOf('length') },
     ...{ processes: numberOf('processes'), callers: numberOf('callers'), keys: numberOf('keys') },
+    ...{ threads: numberOf('threads'), java: values.java === true || undefined },
     faults,
   };
   const given = Object.entries(asked).filter(([, value]) => value !== undefined);
@@ -73,8 +89,9 @@ export function commandLine(words: readonly string[]): Wishes | string {
 
 /** The words that repeat one history. */
 export function wordsOf({ primitive, seed, level, sections, faults, ...plan }: Plan): string {
-  const { processes, callers, keys } = plan;
-  const size = { length: sections, processes, callers, keys };
+  const { processes, callers, keys, threads } = plan;
+  const java = threads > 0 ? { threads } : {};
+  const size = { length: sections, processes, callers, keys, ...java };
   const numbers = Object.entries({ seed, sections: 1, level, ...size });
   const words = numbers.map(([name, value]) => `--${name} ${String(value)}`);
   return `--primitive ${primitive} ${words.join(' ')} --faults ${faults.join(',') || 'none'}`;

@@ -17,6 +17,8 @@ export const PRIMITIVES = [
   ...['lock', 'fair', 'read-write', 'multi', 'replicated', 'red', 'red-5'],
   ...['semaphore', 'counting-semaphore', 'latch', 'guard', 'job'],
 ] as const;
+/** These have a counterpart of the same keys in Redisson, and Java services beside them. */
+export const SHARED: readonly Primitive[] = ['lock', 'fair', 'read-write', 'semaphore'];
 export type Primitive = (typeof PRIMITIVES)[number];
 
 export type Settings = Pick<LockTuning, 'pollIntervalMs' | 'claimTimeMs' | 'interop' | 'wakeUp'> & {
@@ -37,17 +39,20 @@ export interface Plan {
   readonly callers: number;
   readonly keys: number;
   readonly faults: readonly FaultName[];
+  /** The threads of Java services beside them. */
+  readonly threads: number;
   readonly settings: Settings;
   /** The longest work of most sections. */
   readonly workMs: number;
 }
 
 export type Limits = Partial<
-  Pick<Plan, 'level' | 'sections' | 'processes' | 'callers' | 'keys' | 'faults'>
->;
+  Pick<Plan, 'level' | 'sections' | 'processes' | 'callers' | 'keys' | 'faults' | 'threads'>
+> & { readonly java?: boolean };
 
 /** Each history has a few kinds of faults: with all at once, most histories would be alike. */
 export function planOf(primitive: Primitive, seed: number, limits: Limits = {}): Plan {
+  const { java = false, ...given } = limits;
   const random = new Random(`${primitive} ${String(seed)}`);
   const most = random.pick([0, 1, 2, 3, 5, FAULT_NAMES.length]);
   const drawn = {
@@ -57,6 +62,9 @@ export function planOf(primitive: Primitive, seed: number, limits: Limits = {}):
     keys: random.pick([1, 1, 1, 2, 3]),
     faults: random.shuffle(FAULT_NAMES).slice(0, most),
   };
+  // A stream of its own: with Java or without, the rest is the same.
+  const threads = java ? new Random(`${primitive} ${String(seed)} java`).int(1, 8) : 0;
+  const plan = { primitive, seed, level: 1, ...drawn, threads, ...given } as const;
   const settings: Settings = {
     watchdogLeaseMs: random.pick([300, 1_000, 1_000, 3_000, 10_000]),
     pollIntervalMs: random.pick([50, 200, 1_000]),
@@ -67,5 +75,7 @@ export function planOf(primitive: Primitive, seed: number, limits: Limits = {}):
     maxWaitersPerKey: random.chance(0.1) ? 3 : 10_000,
   };
   const workMs = random.pick([0, 2, 2, 20]);
-  return { primitive, seed, level: 1, ...drawn, ...limits, settings, workMs };
+  if (plan.threads > 0 && settings.interop === 'none')
+    return { ...plan, settings: { ...settings, interop: 'auto' }, workMs };
+  return { ...plan, settings, workMs };
 }

@@ -19,15 +19,16 @@ describe('a planted bug', () => {
     const [primitive, name, seed, promise, faults] = row;
     const bug = BUGS[primitive]?.[name];
     if (bug === undefined) throw new Error(`There is no bug "${name}" of ${primitive}`);
-    const { violation } = await simulateWith(planFor(primitive, seed, faults), bug);
+    const { violation } = await simulateWith(planFor(primitive, seed, faults, bug.java), bug);
     expect(violation).toMatchObject({ promise });
   });
 
   const plans = new Map(
-    PLANTED.map(([primitive, , seed, , faults]) => [
-      [primitive, seed, ...(faults ?? [])].join(' '),
-      planFor(primitive, seed, faults),
-    ]),
+    PLANTED.map(([primitive, bug, seed, , faults]) => {
+      const java = BUGS[primitive]?.[bug]?.java;
+      const words = [primitive, seed, ...(faults ?? []), ...(java === true ? ['with Java'] : [])];
+      return [words.join(' '), planFor(primitive, seed, faults, java)];
+    }),
   );
   it.each([...plans])('shows by itself: %s breaks no promise without one', async (_, plan) => {
     const { violation } = await simulateWith(plan);

@@ -6,13 +6,23 @@ import { Exclusion } from './referee/exclusion.js';
 import { Facts } from './referee/facts.js';
 import { Leases, type Leaving } from './referee/leases.js';
 import { Order } from './referee/order.js';
+import { Outsiders } from './referee/outsiders.js';
 import { Progress } from './referee/progress.js';
 import type { Asked, Promised, Rules, Stay, Violation } from './referee/promises.js';
 import { Sides } from './referee/sides.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
 
-export type { Asked, Promised, Rules, Stay, Violation } from './referee/promises.js';
+export type {
+  Asked,
+  HeldLease,
+  JavaRules,
+  Outsider,
+  Promised,
+  Rules,
+  Stay,
+  Violation,
+} from './referee/promises.js';
 export { of, SLACK_MS } from './referee/promises.js';
 
 /** Sees every step of every process at once, and knows what must never happen. */
@@ -20,6 +30,7 @@ export class Referee {
   sections = 0;
   /** When a caller has got what it wanted last. */
   progressAt = 0;
+  readonly outsiders: Outsiders;
   readonly #facts: Facts;
   readonly #exclusion: Exclusion;
   readonly #leases: Leases;
@@ -37,6 +48,7 @@ export class Referee {
   ) {
     const facts = new Facts(world, history, rules);
     this.#facts = facts;
+    this.outsiders = new Outsiders(facts);
     this.#exclusion = new Exclusion(facts);
     this.#leases = new Leases(facts);
     this.#order = new Order(facts);
@@ -108,11 +120,16 @@ export class Referee {
       this.#leases.granted(stay);
       this.#order.granted(stay);
       this.#sides.granted(stay);
-      this.#facts.keep(stay);
-      this.#changed(stay);
       this.#exclusion.granted(stay);
-      this.look(stay);
+      this.#keep(stay);
     }
+  }
+
+  /** A Java thread holds it. */
+  entered(stay: Stay): void {
+    this.progressed();
+    this.#keys.add(stay.key);
+    this.#keep(stay);
   }
 
   /** Its process looks whether it still holds it. */
@@ -129,6 +146,7 @@ export class Referee {
   left(stay: Stay): void {
     this.#facts.stays.get(stay.key)?.delete(stay);
     this.#sides.left(stay);
+    this.outsiders.left(stay);
     this.#changed(stay);
   }
 
@@ -175,6 +193,14 @@ export class Referee {
 
   lookAround(): void {
     this.#progress.lookAround(this.#keys);
+    this.outsiders.lookAround();
+  }
+
+  #keep(stay: Stay): void {
+    this.outsiders.entered(stay);
+    this.#facts.keep(stay);
+    this.#changed(stay);
+    this.look(stay);
   }
 
   #changed({ key }: Stay): void {

@@ -1,6 +1,8 @@
+import { OF_JAVA } from './java/jvm.js';
 import type { FaultName, Plan, Settings } from './plan.js';
 import type { Trial } from './primitives.js';
-import type { Rules } from './referee.js';
+import type { JavaRules, Rules } from './referee.js';
+import { nextOf } from './states.js';
 import type { Address, SimulatedServer } from './simulated-server.js';
 
 /** With messages, a waiter learns of a free lock within this time. */
@@ -9,6 +11,9 @@ const TOLD_MS = 50;
 const BATCH_MS = 20;
 /** Then it stands back for one. */
 const STANDS_BACK_MS = 128;
+
+/** Node waiters look so often whether the next in a fair queue is gone. */
+const LOOK_MS = 1_000;
 
 /** A request of a process that is cut off may arrive so late. */
 const LATE_MS = 10_000;
@@ -31,13 +36,17 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
   const { watchdogLeaseMs, claimTimeMs, pollIntervalMs, wakeUp, maxWaitersPerKey } = plan.settings;
   const leaseMs = Math.max(3 * watchdogLeaseMs, 3_000, claimTimeMs);
   const servers = new Servers(addresses);
+  const java = plan.threads === 0 ? undefined : javaRulesOf(plan, trial, servers, leaseMs);
   return {
     held: (key, owner) => {
       const all = servers.all((one) => trial.state.held(one, key, owner));
       const found = all.filter((one) => one !== undefined);
       return 2 * found.length > all.length ? found[0] : undefined;
     },
-    owners: (key) => [...new Set(servers.all((one) => trial.state.owners(one, key)).flat())],
+    owners: (key) => {
+      const all = new Set(servers.all((one) => trial.state.owners(one, key)).flat());
+      return [...all].filter((owner) => !java || !owner.startsWith(OF_JAVA));
+    },
     isKnown: trial.isKnown,
     isCounted: trial.isCounted,
     isFree: (key) => {
@@ -51,10 +60,10 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
     },
     freeMs: freeMsOf(plan, trial),
     pollMs: pollIntervalMs,
-    isOfPermits: plan.primitive === 'semaphore',
+    isOfPermits: plan.primitive === 'semaphore' && !java,
     settleMs: leaseMs + Math.max(5_000, 3 * pollIntervalMs) + (trial.settleMs ?? 0),
     isFair: trial.isFair,
-    batch: trial.hasTurns ? batchOf(plan) : { most: 0, ms: 0 },
+    batch: trial.hasTurns && !java ? batchOf(plan) : { most: 0, ms: 0 },
     isOfTwoSides: trial.isOfTwoSides === true,
     isCertain: !UNCERTAIN.some((fault) => plan.faults.includes(fault)),
     isClockSure: !plan.faults.includes('redis-clock'),
@@ -64,9 +73,14 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
       if (!plan.faults.includes('suspension')) return 0;
       return Math.min(1_000, Math.max(50, longestMs / 10)) + 1;
     },
-    isHeard: wakeUp === 'message' && !DEAF.some((fault) => plan.faults.includes(fault)),
+    // Beside Java, a process queues by a claim that its release writes, before it subscribes.
+    isHeard:
+      java === undefined &&
+      wakeUp === 'message' &&
+      !DEAF.some((fault) => plan.faults.includes(fault)),
     isOfSeveralKeys: plan.primitive === 'multi',
     maxWaitersPerKey,
+    java,
   };
 }
 
@@ -84,6 +98,27 @@ function batchOf({ settings }: Plan): { most: number; ms: number } {
 /** Others may poll without a queue: there is no order among processes. */
 function isAmongPolls({ wakeUp, interop }: Settings): boolean {
   return wakeUp === 'poll' && interop !== 'none';
+}
+
+function javaRulesOf(
+  { settings }: Plan,
+  { isFair, isOfTwoSides }: Trial,
+  servers: Servers,
+  leaseMs: number,
+): JavaRules {
+  return {
+    // A shorter lease of a Java reader would end those of others.
+    leaseMs: isOfTwoSides === true ? leaseMs : settings.watchdogLeaseMs,
+    isShared: !isFair && settings.wakeUp === 'message',
+    isNext: (key) =>
+      isFair &&
+      servers
+        .all((server) => ({ ...nextOf(server, key), now: server.clock.wall() }))
+        .some(
+          ({ owner = '', until = Infinity, now }) =>
+            owner.startsWith(OF_JAVA) && until + LOOK_MS > now,
+        ),
+  };
 }
 
 /** The masters, at this moment. */

@@ -25,8 +25,8 @@ export async function shrink(failed: Verdict, watching?: Watching): Promise<Verd
 
 /** The larger steps come first. */
 function* smaller(plan: Plan): Generator<Limits> {
-  const { level, sections, processes, callers, keys, faults } = plan;
-  const same = { level, sections, processes, callers, keys, faults };
+  const { level, sections, processes, callers, keys, faults, threads } = plan;
+  const same = { level, sections, processes, callers, keys, faults, threads };
   if (faults.length > 3) {
     const half = Math.ceil(faults.length / 2);
     yield { ...same, faults: faults.slice(0, half) };
@@ -37,5 +37,6 @@ function* smaller(plan: Plan): Generator<Limits> {
   if (processes > 1) yield { ...same, processes: processes - 1 };
   if (callers > 2) yield { ...same, callers: Math.ceil(callers / 2) };
   if (callers > 1) yield { ...same, callers: callers - 1 };
+  if (threads > 0) yield { ...same, threads: threads - 1 };
   if (sections > 10) yield { ...same, sections: Math.ceil(sections / 2) };
 }

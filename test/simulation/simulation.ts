@@ -3,6 +3,7 @@ import { Application, type Decorate } from './application.js';
 import { Faults } from './faults.js';
 import { useTimeOf } from './ioredis/globals.js';
 import { History, type TimedEntry } from './history.js';
+import { JavaSide, LEFT_BY_JAVA, REVIVES } from './java/java-side.js';
 import { Mishaps } from './mishaps.js';
 import type { FaultName, Plan } from './plan.js';
 import { TRIALS, type Trial } from './primitives.js';
@@ -54,6 +55,7 @@ export class Simulation {
   /** The callers of each living process that have not ended. */
   readonly #callers = new Map<SimulatedProcess, number>();
   #bootCount = 0;
+  #java: JavaSide | undefined;
 
   constructor(
     readonly plan: Plan,
@@ -80,7 +82,8 @@ export class Simulation {
   }
 
   excludes(fault: FaultName): boolean {
-    return this.#trial.excludes?.includes(fault) === true;
+    const isOfJava = this.plan.threads > 0 && this.#trial.isFair && REVIVES.includes(fault);
+    return isOfJava || this.#trial.excludes?.includes(fault) === true;
   }
 
   get isStormy(): boolean {
@@ -98,6 +101,7 @@ export class Simulation {
 
   async #run(): Promise<Verdict> {
     for (let i = 0; i < this.plan.processes; i += 1) this.boot();
+    if (this.plan.threads > 0) this.#java = new JavaSide(this);
     this.#faults.begin();
     this.#lookAround();
     await this.world.run(() => this.#isOver());
@@ -191,7 +195,8 @@ export class Simulation {
   }
 
   get #running(): number {
-    return [...this.#callers.values()].reduce((sum, count) => sum + count, 0);
+    const threads = this.#java?.running ?? 0;
+    return [...this.#callers.values()].reduce((sum, count) => sum + count, threads);
   }
 
   #isOver(): boolean {
@@ -223,6 +228,7 @@ export class Simulation {
     const limitMs = this.plan.settings.shutdownTimeoutMs + 10_000;
     await world.run(() => open === 0 || world.now > begunAt + limitMs);
     if (open > 0) referee.broken('shutdown', `a shutdown takes longer than ${String(limitMs)} ms`);
+    this.#java?.close();
     const closedAt = world.now;
     await world.run(() => world.now > closedAt + FORGOTTEN_MS);
     for (const { process, context } of this.applications) {
@@ -261,8 +267,12 @@ export class Simulation {
     const { channels } = server;
     if (channels.length > 0) this.referee.broken('nothing left', `channels ${channels.join(', ')}`);
     server.store.now = Math.floor(server.clock.wall()) + AFTERWARDS_MS;
-    const left = server.store.keys.filter((key) => !this.#trial.keeps.test(key));
+    const left = server.store.keys.filter((key) => !this.#keeps(key));
     if (left.length > 0) this.referee.broken('nothing left', `keys ${left.join(', ')}`);
+  }
+
+  #keeps(key: string): boolean {
+    return this.#trial.keeps.test(key) || (this.#java !== undefined && LEFT_BY_JAVA.test(key));
   }
 
   #verdict(): Verdict {

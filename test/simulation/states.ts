@@ -1,3 +1,4 @@
+import { queueKeys } from '../../libs/redis-lock/src/primitives/fair-lock/footprint.js';
 import { readerLeaseKey } from '../../libs/redis-lock/src/primitives/read-write-lock/footprint.js';
 import { leasesKey } from '../../libs/redis-lock/src/primitives/semaphore/footprint.js';
 import type { SimulatedServer } from './simulated-server.js';
@@ -56,6 +57,13 @@ export const PERMITS: State = {
     return { count: 1, leftMs: end - server.clock.wall() };
   },
 };
+
+/** The first of a fair queue, and the time after which Redisson removes it, if there is one. */
+export function nextOf(server: SimulatedServer, key: string) {
+  const [owner] = server.store.find(queueKeys(key).queue, 'list') ?? [];
+  const until = server.store.find(queueKeys(key).timeouts, 'zset')?.get(owner ?? '');
+  return { owner, until };
+}
 
 function hashOf(server: SimulatedServer, key: string) {
   return server.store.typeOf(key) === 'hash' ? server.store.find(key, 'hash') : undefined;

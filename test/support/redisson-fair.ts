@@ -89,6 +89,13 @@ local head = redis.call('lindex', queue, 0)
 if head then redis.call('publish', channel .. ':' .. head, '0') end
 `;
 
+export const FAIR_SCRIPTS = {
+  tryOnce: THREAD + TRY_ONCE,
+  tryLock: THREAD + TRY_LOCK,
+  giveUp: THREAD + GIVE_UP,
+  unlock: THREAD + UNLOCK,
+};
+
 /** One thread of a Java service with Redisson's RFairLock; what it does, it does in one script, as there. */
 export class JavaFairLock {
   readonly owner: string;

@@ -21,6 +21,8 @@ redis.call('del', KEYS[1])
 redis.call('publish', ARGV[2], '0')
 `;
 
+export const LOCK_SCRIPTS = { tryLock: TRY_LOCK, unlock: UNLOCK };
+
 /** A Java service with Redisson's RLock; what it does, it does in one script, as there. */
 export const redisson = {
   /** Resolves with null when it got the lock, or else with what is left of the present lease. */

@@ -5,6 +5,8 @@ import { simulate, type Verdict } from '../simulation.js';
 /** How a library differs that is broken on purpose, in one place. */
 export interface Bug {
   readonly options?: { readonly decorate?: Decorate };
+  /** It shows beside Java services only. */
+  readonly java?: boolean;
   /** Changes a class; the returned function changes it back. */
   readonly install?: () => () => void;
 }
@@ -13,8 +15,14 @@ export interface Bug {
 const LIMITS: Limits = { sections: 100 };
 
 /** @param faults instead of those that the seed draws */
-export function planFor(primitive: Primitive, seed: number, faults?: readonly FaultName[]): Plan {
-  return planOf(primitive, seed, faults === undefined ? LIMITS : { ...LIMITS, faults });
+export function planFor(
+  primitive: Primitive,
+  seed: number,
+  faults?: readonly FaultName[],
+  java = false,
+): Plan {
+  const limits = { ...LIMITS, java };
+  return planOf(primitive, seed, faults === undefined ? limits : { ...limits, faults });
 }
 
 export async function simulateWith(plan: Plan, { options, install }: Bug = {}): Promise<Verdict> {

@@ -5,6 +5,7 @@ import {
   ON_ITS_WAY_MS,
   rootOf,
   type Asked,
+  type Outsider,
   type Promised,
   type Rules,
   type Stay,
@@ -21,6 +22,8 @@ export class Facts {
   violation: Violation | undefined;
   readonly stays = new Map<string, Set<Stay>>();
   readonly waiting = new Set<Asked>();
+  /** Java threads that wait. */
+  readonly outsiders = new Set<Outsider>();
   /** When something was granted or released last, by key. */
   readonly changedAt = new Map<string, number>();
   readonly #disturbances: Disturbance[] = [];
@@ -90,7 +93,9 @@ export class Facts {
     for (const stays of this.stays.values()) {
       for (const stay of stays) if (stay.process === process) stays.delete(stay);
     }
-    for (const asked of this.waiting) if (asked.process === process) this.waiting.delete(asked);
+    for (const waiting of [this.waiting, this.outsiders]) {
+      for (const asked of waiting) if (asked.process === process) waiting.delete(asked);
+    }
   }
 }
 

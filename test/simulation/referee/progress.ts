@@ -12,6 +12,8 @@ const DEAD_MS = 50;
 /** Callers that wait for what is free, and owners that nobody knows. */
 export class Progress {
   readonly #freeSince = new Map<string, number>();
+  /** When a Java thread was next in a queue. */
+  #outsiderAt = -Infinity;
   /** Owners without a caller, by key and owner, since when. */
   readonly #strays = new Map<string, number>();
   /** By the id of a process: when it died, and its owners then. */
@@ -60,13 +62,17 @@ export class Progress {
     if (first === undefined || [...facts.stays.values()].some(({ size }) => size > 0)) return;
     const { freeMs, settleMs } = facts.rules;
     const asked = Math.max(...waiting.map(({ at }) => at));
-    const since = Math.max(facts.quietSince + settleMs, asked, ...facts.changedAt.values());
+    const quietSince = Math.max(facts.quietSince + settleMs, this.#outsiderAt);
+    const since = Math.max(quietSince, asked, ...facts.changedAt.values());
     if (facts.now - since <= IDLE_MS + 2 * freeMs) return;
     facts.broken('progress', `${of(first)} waits, and no caller holds anything`);
   }
 
   #lookAt(key: string): void {
-    if (!this.facts.rules.isFree(key)) this.#freeSince.delete(key);
+    const { rules, now } = this.facts;
+    // Redisson's queue waits for a thread, dead or alive, until its score has passed.
+    if (rules.java?.isNext(key) === true) this.#outsiderAt = now;
+    if (!rules.isFree(key) || this.#outsiderAt === now) this.#freeSince.delete(key);
     else if (!this.#freeSince.has(key)) this.#freeSince.set(key, this.facts.now);
   }
 

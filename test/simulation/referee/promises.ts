@@ -24,6 +24,7 @@ export type Promised =
   | 'hold count'
   | 'permits'
   | 'latch'
+  | 'share of Java'
   | 'once in a slot'
   | 'progress'
   | 'late grants'
@@ -56,8 +57,17 @@ export interface Asked {
   readonly inOrder: boolean;
 }
 
+/** A lease, as far as it concerns the referee. */
+export type HeldLease = Pick<Lease, 'owner' | 'remainingMs' | 'fencingToken' | 'assertHeld'>;
+
+/** A Java thread that wants a hold. */
+export interface Outsider extends Asked {
+  /** Only a message wakes it, or the end of the lease that it has seen. */
+  isAsleep: boolean;
+}
+
 export interface Stay extends Asked {
-  readonly lease: Lease;
+  readonly lease: HeldLease;
   /** When its caller learned of the grant. */
   readonly grantedAt: number;
   /** The longest of its hold. */
@@ -70,6 +80,16 @@ export interface Stay extends Asked {
    */
   endsBy: number;
   readonly minHoldMs: number;
+}
+
+/** Rules about Java services with Redisson. */
+export interface JavaRules {
+  /** The lease of their watchdog. */
+  readonly leaseMs: number;
+  /** They share it in turns with the processes. */
+  readonly isShared: boolean;
+  /** One of their threads, dead or alive, is the next in the queue of a fair lock. */
+  isNext(key: string): boolean;
 }
 
 /** Rules that differ from primitive to primitive. */
@@ -113,6 +133,8 @@ export interface Rules {
   /** A call waits for several keys, one after the other. */
   readonly isOfSeveralKeys: boolean;
   readonly maxWaitersPerKey: number;
+  /** Java services take part. */
+  readonly java: JavaRules | undefined;
   /** Redis may forget by this fault what it has granted: how long after it has ended. */
   lossMs(fault: FaultName): number | undefined;
 }

@@ -19,7 +19,8 @@ export class Sides {
   }
 
   granted(stay: Stay): void {
-    if (stay.isNested || !this.facts.rules.isOfTwoSides) return;
+    // Java services know nothing of turns, and a turn follows their writes, too.
+    if (stay.isNested || !this.facts.rules.isOfTwoSides || this.facts.rules.java) return;
     const { key } = stay;
     const writes = this.#writes.get(key) ?? { begun: -Infinity, ended: -Infinity };
     this.#writes.set(key, writes);

@@ -1,0 +1,149 @@
+import type { SimulatedProcess } from '../simulated-process.js';
+import type { Facts } from './facts.js';
+import { MARGIN_MS, of, ON_ITS_WAY_MS, type Asked, type Outsider, type Stay } from './promises.js';
+
+/** The sections of one side in a row. */
+interface Run {
+  readonly isOfJava: boolean;
+  readonly since: number;
+  count: number;
+}
+
+/** Far more than each side gets in a row while the other waits. */
+const MOST_IN_A_ROW = 24;
+/** Scores of a fair queue may be used up later. */
+const IN_SCORE_MS = 10_000;
+const LONG_MS = 20_000;
+
+/** Java services with Redisson, which share a lock with the processes. */
+export class Outsiders {
+  readonly #processes = new Set<SimulatedProcess>();
+  /** By key, whether its last holder has left it by a release, which tells the threads. */
+  readonly #isTold = new Map<string, boolean>();
+  readonly #freeSince = new Map<string, number>();
+  /** By key, when a Java thread stopped to wait. */
+  readonly #leftAt = new Map<string, number>();
+  readonly #runs = new Map<string, Run>();
+
+  constructor(private readonly facts: Facts) {}
+
+  asked(asked: Outsider): void {
+    this.#processes.add(asked.process);
+    this.facts.outsiders.add(asked);
+  }
+
+  granted(asked: Outsider): void {
+    this.facts.outsiders.delete(asked);
+  }
+
+  /** The next in a queue is not told that it is the first now. */
+  gone(asked: Outsider): void {
+    const { facts } = this;
+    if (facts.outsiders.delete(asked)) this.#leftAt.set(asked.key, facts.now);
+  }
+
+  dead(process: SimulatedProcess): void {
+    this.facts.dead(process);
+  }
+
+  /** A caller of either side holds it. */
+  entered(stay: Stay): void {
+    if (this.#processes.size === 0 || stay.isNested) return;
+    const { rules } = this.facts;
+    if (rules.isFair && stay.inOrder) this.#checkOrder(stay);
+    if (rules.java?.isShared === true && stay.weight === 1) this.#checkShare(stay);
+  }
+
+  /** A lease that ends by itself tells nobody. */
+  left({ key, isFixed, minHoldMs }: Stay): void {
+    this.#isTold.set(key, !isFixed && minHoldMs === 0);
+  }
+
+  /** A Java thread cannot release what it has acquired. */
+  refused(stay: Stay, wasOurs: boolean): void {
+    const { facts } = this;
+    if (!wasOurs || facts.isExcused(stay) || facts.hasLostData(stay.at)) return;
+    facts.broken('held in Redis', `${of(stay)} held ${stay.key} by its lease, and Redis did not`);
+  }
+
+  lookAround(): void {
+    for (const asked of this.facts.outsiders) this.#lookAfter(asked);
+  }
+
+  /** A Java thread does not sleep on a free lock. */
+  #lookAfter(asked: Outsider): void {
+    const { facts } = this;
+    const { key, process } = asked;
+    if (!facts.rules.isFree(key)) {
+      this.#freeSince.delete(key);
+      return;
+    }
+    const freeSince = this.#freeSince.get(key) ?? facts.now;
+    this.#freeSince.set(key, freeSince);
+    const since = Math.max(facts.changedAt.get(key) ?? 0, freeSince, asked.at);
+    if (this.#isTold.get(key) !== true) return;
+    if (facts.now - since <= facts.rules.freeMs + 2 * ON_ITS_WAY_MS) return;
+    if (!asked.isAsleep || process.isStill || !this.#isNext(asked)) return;
+    if (!facts.isQuiet(facts.now - asked.at + facts.rules.settleMs)) return;
+    const freeMs = String(facts.now - since);
+    facts.broken('progress', `${of(asked)} sleeps, and ${key} is free for ${freeMs} ms`);
+  }
+
+  #isNext({ key, process, at }: Outsider): boolean {
+    const { facts } = this;
+    if (!facts.rules.isFair) {
+      // A message wakes one thread of each process.
+      return [...facts.outsiders].every(
+        (one) => one.key !== key || one.process !== process || one.isAsleep,
+      );
+    }
+    const isTold = (this.#leftAt.get(key) ?? 0) + ON_ITS_WAY_MS < (facts.changedAt.get(key) ?? 0);
+    const all = [...facts.waiting, ...facts.outsiders];
+    return isTold && all.every((one) => one.key !== key || one.at >= at);
+  }
+
+  /** One queue for Java threads and Node callers. */
+  #checkOrder(stay: Stay): void {
+    const { facts } = this;
+    const isOfJava = this.#processes.has(stay.process);
+    for (const other of isOfJava
+      ? [...facts.waiting, ...this.facts.outsiders]
+      : this.facts.outsiders) {
+      if (!this.#isBeside(stay, other) || other.at + MARGIN_MS >= stay.at) continue;
+      const waitedMs = facts.now - other.at;
+      if (waitedMs > Math.min(IN_SCORE_MS, other.waitTimeMs)) continue;
+      // Behind a Java thread that has waited for long, Java may remove it.
+      if (!this.#processes.has(other.process) && other.waitTimeMs < LONG_MS) continue;
+      if (!facts.isQuiet(waitedMs + facts.rules.settleMs)) continue;
+      facts.broken('order of callers', `${of(stay)} acquired ${stay.key} before ${of(other)}`);
+    }
+  }
+
+  /** Neither side starves while the other gets all. */
+  #checkShare(stay: Stay): void {
+    const { facts } = this;
+    const { key } = stay;
+    const isOfJava = this.#processes.has(stay.process);
+    const run = this.#runs.get(key);
+    if (run?.isOfJava !== isOfJava) {
+      this.#runs.set(key, { isOfJava, since: facts.now, count: 1 });
+      return;
+    }
+    run.count += 1;
+    if (run.count <= MOST_IN_A_ROW) return;
+    const others: Iterable<Asked> = isOfJava ? facts.waiting : this.facts.outsiders;
+    for (const other of others) {
+      if (!this.#isBeside(stay, other) || other.at > run.since) continue;
+      if (!facts.isQuiet(facts.now - other.at + facts.rules.settleMs)) continue;
+      facts.broken(
+        'share of Java',
+        `${of(stay)} has ${key} as the ${String(run.count)}th of its side, and ${of(other)} waits`,
+      );
+    }
+  }
+
+  #isBeside({ key }: Stay, other: Asked): boolean {
+    if (other.key !== key || other.isNested || other.process.isStill) return false;
+    return other.waitTimeMs > 0 && other.weight === 1;
+  }
+}
