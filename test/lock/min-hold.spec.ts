@@ -7,6 +7,7 @@ import { RELEASE_LATER } from '../../libs/redis-lock/src/primitives/lock/lock.sc
 import { deliver } from '../support/deliver.js';
 import { eventually, roundTrips, watch } from '../support/set-up.js';
 import { untilQueued, useProxiedClients } from '../support/lock-client.js';
+import { channelOf } from '../support/redisson.js';
 
 describe('a lock with a shortest time', () => {
   const { redis, proxy, open } = useProxiedClients(LockService);
@@ -47,6 +48,31 @@ describe('a lock with a shortest time', () => {
     await redis.admin.pexpire('a', 1);
     await (await waiting.promise).release();
     expect(eventsOf('acquired')).toHaveLength(2);
+  });
+
+  it('leaves no claim in the queue when a caller acquires what outsiders leave', async () => {
+    const channel = channelOf('a');
+    const outsider = redis.admin.duplicate();
+    await outsider.subscribe(channel);
+    const { locks, connection, context } = open({ pollIntervalMs: 60_000, interop: 'redisson' });
+    const listen = connection.listen.bind(connection);
+    const unconfirmed = grantChannel('a', context.id);
+    connection.listen = (name, { confirmed, ...listener }) =>
+      listen(name, {
+        ...listener,
+        confirmed: name === unconfirmed ? () => undefined : confirmed,
+      });
+    const held = await locks.acquire('a');
+    const waiting = locks.acquire('a', { minHoldMs: 20 });
+    await eventually(async () => {
+      expect(await redis.admin.pubsub('NUMSUB', channel)).toContain(2);
+    });
+    // The release queues the waiter, and leaves the lock to the outsider, which has a section.
+    await held.release();
+    await redis.admin.publish(channel, '0');
+    outsider.disconnect();
+    await (await waiting).release();
+    expect(await redis.admin.zcard('nestjs_lock_queue:{a}')).toBe(0);
   });
 
   it.each(['this process', 'another'])('is had by %s as soon as it ends', async (whose) => {

@@ -61,6 +61,11 @@ export class Claims {
     return this.claim;
   }
 
+  /** A release has queued the waiter in Redis, or its own attempt. */
+  isOf(waiter: Waiter): boolean {
+    return this.waiter === waiter;
+  }
+
   /** The waiter has left. Returns whether the newest claim was its claim. */
   leave(waiter: Waiter): boolean {
     if (this.waiter !== waiter) return false;

@@ -112,7 +112,7 @@ export class HandOverQueue extends WaitQueue {
 
   /**
    * A claim only while another process holds the lock, and only if a message or a poll finds the
-   * grant.
+   * grant. One that is queued attempts through the queue: its entry would outlast any other grant.
    */
   protected override claimOf(waiter: Waiter): Claim | undefined {
     if (waiter.once || this.liveHolder !== undefined || this.use.granted !== undefined) {
@@ -120,8 +120,9 @@ export class HandOverQueue extends WaitQueue {
     }
     const isHearing = this.madeWakeUps?.hearsGrants === true;
     const isPolling = this.madeWakeUps?.isDeaf === true;
-    const isReached = isHearing || isPolling || this.queues.session.settings.wakeUp === 'poll';
-    if (!isReached) return undefined;
+    const isQueued = this.madeClaims?.isOf(waiter) === true;
+    const isPolled = isPolling || this.queues.session.settings.wakeUp === 'poll';
+    if (!isHearing && !isPolled && !isQueued) return undefined;
     const past = this.isPast ? this.window?.untilMs : 0;
     return this.claims.claimFor(waiter, isHearing, past, this.ended);
   }
