@@ -8,6 +8,7 @@ import { swcOptions } from './swc-options.mjs';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = ['apps', 'examples', 'libs', 'scripts', 'test'];
 const VERSION = createHash('sha1').update(JSON.stringify(swcOptions)).digest('hex').slice(0, 8);
+const IS_NO_SPEC = /(?<!\.spec|\.d)\.ts$|\.mjs$/;
 const OUTPUT = join(ROOT, 'node_modules', '.cache', `compiled-${VERSION}`);
 
 /**
@@ -23,7 +24,7 @@ export function compiled(source) {
  * there, and tests start processes from there. (A loader would do it at every start, and takes a
  * second for the modules of Nest alone.)
  */
-export async function compile(sources = SOURCES) {
+export async function compile(sources = SOURCES, isMeant = IS_NO_SPEC) {
   await Promise.all([
     write(join(OUTPUT, 'package.json'), '{ "type": "module" }'),
     write(
@@ -37,7 +38,9 @@ export async function compile(sources = SOURCES) {
       ),
     ),
   ]);
-  const folders = await Promise.all(sources.map((folder) => sourcesIn(join(ROOT, folder))));
+  const folders = await Promise.all(
+    sources.map((folder) => sourcesIn(join(ROOT, folder), isMeant)),
+  );
   await Promise.all(folders.flat().map((file) => translate(file)));
 }
 
@@ -52,15 +55,16 @@ async function entriesOf(library) {
 
 /**
  * @param {string} folder
+ * @param {RegExp} isMeant
  * @returns {Promise<string[]>}
  */
-async function sourcesIn(folder) {
+async function sourcesIn(folder, isMeant) {
   const entries = await readdir(folder, { withFileTypes: true });
   const found = entries.map(async (entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory())
-      return ['dist', 'node_modules'].includes(entry.name) ? [] : sourcesIn(path);
-    return /(?<!\.spec|\.d)\.ts$|\.mjs$/.test(entry.name) ? [path] : [];
+      return ['dist', 'node_modules'].includes(entry.name) ? [] : sourcesIn(path, isMeant);
+    return isMeant.test(entry.name) ? [path] : [];
   });
   return (await Promise.all(found)).flat();
 }

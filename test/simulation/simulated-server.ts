@@ -142,7 +142,7 @@ export class Address {
   constructor(public master: SimulatedServer) {}
 }
 
-function copyOf(store: Store): Store {
+export function copyOf(store: Store): Store {
   const copy = new Store();
   for (const key of store.keys) {
     const endsAt = store.endOf(key);

@@ -22,6 +22,16 @@ const isKnown = (command: string) => COMMANDS.has(command.toLowerCase());
 /** Ready for all servers of this process, and so they keep none of them. */
 const programs = new Map<string, Program>();
 
+/** Runs another text in place of this script's, until the returned function is called. */
+export function replaceScript(lua: string, by: string): () => void {
+  const before = programs.get(lua);
+  programs.set(lua, new Program('a script', bytesOf(by), isKnown));
+  return () => {
+    if (before === undefined) programs.delete(lua);
+    else programs.set(lua, before);
+  };
+}
+
 /** Receives the messages of its channels. */
 export interface Subscriber {
   message(channel: string, message: string, isSharded: boolean): void;

@@ -1,0 +1,28 @@
+// Changes the Lua of the library in one place at a time, and looks whether a spec or the simulation
+// finds it: `npm run mutate -- --script lock.release`.
+import { join } from 'node:path';
+import { argv } from 'node:process';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { declaredScripts } from './library/scripts.mjs';
+import { prepare } from './prepare.mjs';
+
+const SOURCE = new URL('../test/mutation/main.ts', import.meta.url);
+const FOLDER = join(
+  fileURLToPath(new URL('..', import.meta.url)),
+  'node_modules',
+  '.cache',
+  'mutation',
+);
+
+if (!argv.includes('--prepared')) await prepare({});
+const { compile, compiled } = await import('./compile.mjs');
+await compile(['libs', 'scripts', 'test'], /(?<!\.d)\.ts$|\.mjs$/);
+const scripts = await declaredScripts((source) => import(pathToFileURL(compiled(source)).href));
+/** @type {unknown} */
+const mutation = await import(pathToFileURL(compiled(SOURCE)).href);
+const { main } = /** @type {typeof import('../test/mutation/main.js')} */ (mutation);
+process.exitCode = await main(
+  argv.slice(2).filter((word) => word !== '--prepared'),
+  /** @type {import('../test/testing/script-calls.js').NamedScript[]} */ (scripts),
+  FOLDER,
+);

@@ -1,0 +1,38 @@
+/** What is known of a mutant. */
+export interface Outcome {
+  readonly key: string;
+  readonly name: string;
+  /** The case of a spec that fails with it, or null. */
+  readonly state?: string | null;
+  /** A kept call that then has other effects, or null. */
+  readonly call?: string | null;
+  /** How many recorded calls reach it, and the numbers of some that then have other effects. */
+  readonly calls?: number;
+  readonly differing?: readonly number[];
+  /** The history in which the referee sees it, and the promise that it breaks, or null. */
+  readonly history?: string | null;
+}
+
+export const CLASSES = ['states', 'calls', 'simulation', 'differs', 'same', 'unreached'] as const;
+export type Class = (typeof CLASSES)[number];
+
+export function classOf({ state, call, history, calls = 0, differing = [] }: Outcome): Class {
+  if (typeof state === 'string') return 'states';
+  if (typeof call === 'string') return 'calls';
+  if (typeof history === 'string') return 'simulation';
+  if (differing.length > 0) return 'differs';
+  return calls > 0 ? 'same' : 'unreached';
+}
+
+export const isFound = (outcome: Outcome) =>
+  ['states', 'calls', 'simulation'].includes(classOf(outcome));
+
+export const REASONS: Readonly<Record<Class, (outcome: Outcome) => string>> = {
+  states: ({ state }) => `found by a state: ${String(state)}`,
+  calls: ({ call }) => `found by a kept call: ${String(call)}`,
+  simulation: ({ history }) => `found by the simulation: ${String(history)}`,
+  differs: ({ calls, differing = [] }) =>
+    `${String(differing.length)} of ${String(calls)} recorded calls differ, and no promise is broken`,
+  same: ({ calls }) => `changes nothing in ${String(calls)} recorded calls`,
+  unreached: () => 'no recorded call reaches it',
+};

@@ -1,0 +1,65 @@
+import { planOf, type Primitive } from '../simulation/plan.js';
+import { simulate } from '../simulation/simulation.js';
+import { effectsOf } from './calls.js';
+import type { Mutant, Source } from './mutants.js';
+import { LIMITS, type Recorded } from './recording.js';
+import { beginRounds, plant } from './watch.js';
+
+/** A mutant is looked for in so many histories in which a call has other effects. */
+const MOST_HISTORIES = 1;
+/** Once a mutant is known to differ, more of its calls are only counted. */
+const MOST_DIFFERING = 12;
+
+interface Known extends Recorded {
+  readonly effects: string;
+  readonly number: number;
+}
+
+/** The recorded calls, and the histories from which they are. */
+export class Simulated {
+  readonly #calls = new Map<string, Known[]>();
+
+  constructor(recorded: readonly Recorded[], scripts: readonly Source[]) {
+    const luaOf = new Map(scripts.map(({ name, lua }) => [name, lua]));
+    for (const [number, call] of recorded.entries()) {
+      const lua = luaOf.get(call.script);
+      if (lua === undefined) continue;
+      const known = { ...call, number, effects: JSON.stringify(effectsOf(call, lua)) };
+      const all = this.#calls.get(call.script);
+      if (all === undefined) this.#calls.set(call.script, [known]);
+      else all.push(known);
+    }
+  }
+
+  /** The recorded calls that reach a mutant, and those that then have other effects. */
+  differences(mutant: Mutant): { calls: number; differing: Known[] } {
+    const undo = plant(mutant);
+    const reaching = mutant.in.flatMap(({ script: { name, lua }, statement }) =>
+      (this.#calls.get(name) ?? [])
+        .filter(({ path }) => path.includes(statement))
+        .map((call) => ({ call, lua })),
+    );
+    const differing: Known[] = [];
+    for (const { call, lua } of reaching) {
+      if (differing.length >= MOST_DIFFERING) break;
+      if (JSON.stringify(effectsOf(call, lua)) !== call.effects) differing.push(call);
+    }
+    undo();
+    return { calls: reaching.length, differing };
+  }
+
+  /** The promise that the mutant breaks in one of the histories, if there is one. */
+  async find(mutant: Mutant, differing: readonly Recorded[]): Promise<string | undefined> {
+    const histories = new Map<string, readonly [Primitive, number]>();
+    for (const { history } of differing)
+      if (history) histories.set(history.join(' seed '), history);
+    for (const [name, [primitive, seed]] of [...histories].slice(0, MOST_HISTORIES)) {
+      const undo = plant(mutant);
+      beginRounds();
+      const { violation } = await simulate(planOf(primitive, seed, LIMITS));
+      undo();
+      if (violation !== undefined) return `${name} breaks "${violation.promise}"`;
+    }
+    return undefined;
+  }
+}
