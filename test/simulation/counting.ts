@@ -2,7 +2,6 @@ import { LockBackendError } from '../../libs/redis-lock/src/core/api/errors.js';
 import { byKey } from './by-key.js';
 import type { Trial } from './primitives.js';
 import { SLACK_MS } from './referee.js';
-import type { SimulatedProcess } from './simulated-process.js';
 import type { Simulation } from './simulation.js';
 
 /** As many permits as a semaphore of a world has. */
@@ -50,7 +49,7 @@ export function countingSemaphore(common: Omit<Trial, 'open'>): Trial {
           if (!(await semaphore.tryAcquire(permits, options))) {
             stopWatching();
             history.add({ type: 'return', call, process: name, outcome: 'false' });
-            if (options.waitTimeMs > 0) judge(simulation, process, key, count, begunAt);
+            if (options.waitTimeMs > 0) judge(simulation, key, count, begunAt);
             return;
           }
         } catch (error) {
@@ -111,14 +110,14 @@ function keysOf({ plan }: Simulation): string[] {
 /** A caller that has waited is not refused what is free. */
 function judge(
   { referee, rules, world }: Simulation,
-  process: SimulatedProcess,
   key: string,
   { held, doubtful, freeSince }: Count,
   begunAt: number,
 ): void {
   if (held > 0 || doubtful > 0 || referee.hasLostData(0)) return;
   const since = Math.max(freeSince, begunAt);
-  if (!rules.isSmooth && referee.wasDisturbed(process, since)) return;
+  // Another process may not know yet that it has them.
+  if (!rules.isSmooth && !referee.isQuiet(world.now - since)) return;
   const freeMs = world.now - since;
   if (freeMs <= rules.pollMs + SLACK_MS) return;
   referee.broken('progress', `a caller is refused ${key}, which is free for ${String(freeMs)} ms`);

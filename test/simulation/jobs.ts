@@ -21,9 +21,10 @@ export function jobs(common: Omit<Trial, 'open'>): Trial {
         const job = `${key} slot ${String(slot)}`;
         const call = history.newCall();
         const told = { call, process: process.name };
+        const since = world.now;
         history.add({ ...told, type: 'call', verb: 'using', key: job });
         const run = async () => {
-          referee.ran(job);
+          referee.ran(job, since);
           history.add({ ...told, type: 'return', outcome: 'runs' });
           await process.sleep(world.random.next() * SLOT_MS);
         };

@@ -164,10 +164,10 @@ export class Referee {
     this.#leases.lost(stay, reason);
   }
 
-  /** A job has begun to run for its slot. */
-  ran(job: string): void {
+  /** A job runs for its slot, after a call at this time. */
+  ran(job: string, since: number): void {
     this.progressed();
-    this.#leases.ran(job);
+    this.#leases.ran(job, since);
   }
 
   /** A guarded resource has accepted a write. */

@@ -66,6 +66,8 @@ export class Leases {
     if (!facts.rules.isKnown) return;
     if (error === undefined) {
       if (before.isThere || !facts.rules.isCertain) return;
+      // Another script of its grant may restore it before the release arrives.
+      if (before.at - stay.grantedAt < ON_ITS_WAY_MS && facts.hasLostData(stay.at)) return;
       facts.broken('release', `${of(stay)} released ${stay.key}, which was lost`);
     } else if (error instanceof LeaseLostError && error.reason === 'gone') {
       const isInTime = facts.now - before.at < before.remainingMs * 0.99 - MARGIN_MS;
@@ -87,13 +89,13 @@ export class Leases {
     if (token >= (newest?.token ?? 0)) this.#written.set(key, { token, at: this.facts.now });
   }
 
-  /** A job has begun to run for its slot. */
-  ran(job: string): void {
+  /** A job runs for its slot, after a call at this time. */
+  ran(job: string, since: number): void {
     const { facts } = this;
     const before = this.#runs.get(job);
-    this.#runs.set(job, facts.now);
+    this.#runs.set(job, since);
     if (before === undefined || facts.hasLostData(before)) return;
-    facts.broken('once in a slot', `${job} has run ${String(facts.now - before)} ms before`);
+    facts.broken('once in a slot', `${job} has begun ${String(facts.now - before)} ms before`);
   }
 
   #checkKept(stay: Stay): void {

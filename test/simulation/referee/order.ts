@@ -57,6 +57,8 @@ export class Order {
       const isWaiting = one.key === stay.key && one.waitTimeMs > 0 && !one.process.isStill;
       if (isWaiting && !heads.has(one.process)) heads.set(one.process, one);
     }
+    // A poll has luck or none: no number of others is too many.
+    if (!facts.rules.isHeard) return;
     const oldest = [...heads.values()].find((one) => one.weight > stay.weight);
     if (oldest === undefined || oldest.at + 2 * ON_ITS_WAY_MS > stay.at) return;
     if (!facts.isQuiet(facts.now - oldest.at + facts.rules.settleMs)) return;

@@ -58,6 +58,8 @@ export class Sides {
     // Its turn comes after a write, which ends when Redis knows.
     const isAfterWrite = Math.max(begun, ended + ON_ITS_WAY_MS) >= at || begun > ended;
     if (isAfterWrite || facts.now - since > PATIENCE_MS - 1_000) return;
+    // The lease of a writer is over, and its caller does not know.
+    if ([...facts.on(key)].some(isWriter)) return;
     for (const writer of this.#writersOn(key)) {
       if (writer.process.isStill || writer.at + 2 * ON_ITS_WAY_MS > at) continue;
       if (!facts.isQuiet(facts.now - writer.at + facts.rules.settleMs)) continue;
