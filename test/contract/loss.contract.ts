@@ -489,6 +489,17 @@ function describeSuspension({ redis, open, openRival = open }: LockSuite): void 
     await locks.using('a', work, { leaseTimeMs: 60_000 });
   });
 
+  it('renews a lease at once of which little is left then', async () => {
+    const clock = suspendableClock();
+    const { locks } = open({ clock });
+    await locks.using('a', async (lease) => {
+      clock.suspendedMs = 28_000;
+      await locks.using('a', () => undefined, { leaseTimeMs: 2_000 });
+      await eventually(() => lease.remainingMs > 10_000);
+      lease.assertHeld();
+    });
+  });
+
   it('grants nothing that was asked for before and answered after it without another look', async () => {
     const clock = suspendableClock();
     const { locks } = open({ clock });

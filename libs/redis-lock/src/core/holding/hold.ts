@@ -287,7 +287,8 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
       // The lease in Redis ran on while the monotonic clock stood still.
       this.validUntil -= lead - this.confirmedLead;
       this.confirmedLead = lead;
-    }
+      this.renewAt = 0;
+    } else this.confirmedLead = Math.min(this.confirmedLead, lead);
     if (validUntil >= this.validUntil) {
       this.validUntil = validUntil;
       this.leaseMs = leaseTimeMs;
