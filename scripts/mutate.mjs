@@ -14,7 +14,7 @@ const FOLDER = join(
   'mutation',
 );
 
-if (!argv.includes('--prepared')) await prepare({});
+await prepare({});
 const { compile, compiled } = await import('./compile.mjs');
 await compile(['libs', 'scripts', 'test'], /(?<!\.d)\.ts$|\.mjs$/);
 const scripts = await declaredScripts((source) => import(pathToFileURL(compiled(source)).href));
@@ -22,7 +22,7 @@ const scripts = await declaredScripts((source) => import(pathToFileURL(compiled(
 const mutation = await import(pathToFileURL(compiled(SOURCE)).href);
 const { main } = /** @type {typeof import('../test/mutation/main.js')} */ (mutation);
 process.exitCode = await main(
-  argv.slice(2).filter((word) => word !== '--prepared'),
+  argv.slice(2),
   /** @type {import('../test/testing/script-calls.js').NamedScript[]} */ (scripts),
   FOLDER,
 );

@@ -33,7 +33,10 @@ export async function casesOf(path: string, load: () => Promise<unknown>): Promi
   [group, file, cases, begun] = [newGroup(''), path, [], []];
   await load();
   // The cases behind a hook that fails here fail, too.
-  for (const work of begun) await Promise.resolve(work()).catch(() => undefined);
+  for (const work of begun)
+    await Promise.resolve()
+      .then(work)
+      .catch(() => undefined);
   return cases;
 }
 

@@ -69,11 +69,12 @@ export class Kept {
   readonly #calls = new Map<string, { call: Call; expected: string; number: number }[]>();
 
   constructor(kept: readonly KeptCall[], scripts: readonly Source[]) {
+    const luaOf = new Map(scripts.map(({ name, lua }) => [name, lua]));
     for (const { name } of scripts) this.#calls.set(name, []);
     for (const [number, one] of kept.entries()) {
-      const { answer, messages, changed, removed } = one;
-      const expected = JSON.stringify({ answer, messages, changed, removed });
-      this.#calls.get(one.script)?.push({ call: callOf(one), expected, number });
+      const call = callOf(one);
+      const expected = JSON.stringify(outcomeOf(call, luaOf.get(one.script) ?? ''));
+      this.#calls.get(one.script)?.push({ call, expected, number });
     }
   }
 

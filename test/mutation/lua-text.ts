@@ -7,20 +7,16 @@ export interface Edit {
   readonly text: string;
 }
 
-export type Node = luaparse.Node & { readonly range: [number, number]; readonly loc: Place };
-interface Place {
-  readonly start: { readonly line: number };
-}
+export type Node = luaparse.Node & { readonly range: [number, number] };
 
 /** A script as a tree whose nodes know their places in its text. */
 export function treeOf(lua: string): luaparse.Chunk {
-  const options = { luaVersion: '5.1', ranges: true, locations: true, comments: false } as const;
-  return luaparse.parse(lua, options);
+  return luaparse.parse(lua, { luaVersion: '5.1', ranges: true, comments: false });
 }
 
-/** Edits inside of an earlier one are lost with their place. */
+/** Edits inside of an earlier one are lost with their place. An insertion before it stays. */
 export function edited(lua: string, edits: readonly Edit[]): string {
-  const inOrder = [...edits].sort((a, b) => a.start - b.start || b.end - a.end);
+  const inOrder = [...edits].sort((a, b) => a.start - b.start || a.end - b.end);
   let [text, at] = ['', 0];
   for (const { start, end, text: by } of inOrder) {
     if (start < at) continue;

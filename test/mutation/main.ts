@@ -5,7 +5,7 @@ import { deserialize } from 'node:v8';
 import { Random } from '../support/random.js';
 import type { NamedScript } from '../testing/script-calls.js';
 import { Cache } from './cache.js';
-import type { KeptCall } from './kept.js';
+import { callOf, keptOf, type KeptCall } from './kept.js';
 import { mutantsOf, type Mutant } from './mutants.js';
 import { REASONS, classOf, isFound, type Outcome } from './outcome.js';
 import { Pool } from './pool.js';
@@ -14,13 +14,13 @@ import { tableOf } from './report.js';
 import { tellingCalls, type Told } from './telling.js';
 import type { Order } from './worker.js';
 
-export const usage = `npm run mutate -- [options]
+const usage = `npm run mutate -- [options]
   --script NAME     the mutants of scripts whose names begin so
   --sample N        only so many mutants, drawn by --seed S
   --judge J         states, calls or simulation alone; by default one after the other
   --again           judges again those that were not found before
   --keep            judges nothing anew, and keeps recorded calls that tell survivors from
-                    their scripts
+                    their scripts; kept calls get the effects of the present scripts
   --survivors FILE  each mutant that is not found, with the reason
   --workers N       processes; 2 by default`;
 
@@ -41,7 +41,11 @@ export async function main(
   scripts: readonly NamedScript[],
   folder: string,
 ): Promise<number> {
-  const { values } = parseArgs({ args: [...words], options: OPTIONS });
+  const values = wishesOf(words);
+  if (values === undefined) {
+    console.log(usage);
+    return 2;
+  }
   mkdirSync(folder, { recursive: true });
   const all = mutantsOf(scripts);
   const meant = drawn(
@@ -63,7 +67,7 @@ export async function main(
     if (known !== undefined && isFound(known) && values.judge === undefined) return false;
     return known?.[of] === undefined || (values.again && known[of] === null);
   };
-  for (const work of ['states', 'calls', 'simulation'] as const) {
+  for (const work of WORKS) {
     const due = meant.filter(isDue(FIELDS[work]));
     if ((values.judge ?? work) !== work || due.length === 0 || values.keep) continue;
     if (work === 'simulation' && !existsSync(file)) {
@@ -73,12 +77,27 @@ export async function main(
   }
   if (values.keep) {
     const told = meant.flatMap((mutant) => toldBy(mutant, cache.get(keyOf(mutant))));
-    keep(tellingCalls(told, deserialize(readFileSync(file)) as Recorded[], scripts));
+    const recorded = told.length === 0 ? [] : (deserialize(readFileSync(file)) as Recorded[]);
+    keep(tellingCalls(told, recorded, scripts), scripts);
     const mutants = told.map(({ mutant }) => mutant);
     await judge('calls', mutants);
   }
   report(meant, (mutant) => cache.get(keyOf(mutant)), values.survivors);
   return 0;
+}
+
+const WORKS = ['states', 'calls', 'simulation'] as const;
+
+/** Undefined if the words are not understood. */
+function wishesOf(words: readonly string[]) {
+  try {
+    const { values } = parseArgs({ args: [...words], options: OPTIONS });
+    const numbers = [values.sample ?? '1', values.workers].map(Number);
+    const isKnown = values.judge === undefined || WORKS.some((one) => one === values.judge);
+    return isKnown && numbers.every((one) => one > 0) ? values : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A mutant that only recorded calls show. */
@@ -87,8 +106,13 @@ function toldBy(mutant: Mutant, outcome: Outcome | undefined): Told[] {
   return isLeft ? [{ mutant, by: outcome.differing ?? [] }] : [];
 }
 
-function keep(calls: readonly KeptCall[]): void {
-  const all = [...readKept(), ...calls];
+function keep(calls: readonly KeptCall[], scripts: readonly NamedScript[]): void {
+  const luaOf = new Map(scripts.map(({ name, lua }) => [name, lua]));
+  const known = readKept().flatMap((one) => {
+    const lua = luaOf.get(one.script);
+    return lua === undefined ? [] : [keptOf(callOf(one), lua)];
+  });
+  const all = [...known, ...calls];
   writeFileSync(KEPT, all.map((call) => `${JSON.stringify(call)}\n`).join(''));
 }
 

@@ -89,9 +89,10 @@ function wordsOf(lua: string, { start, end, text }: Edit): string {
 
 const rounds = new Map<string, readonly Edit[]>();
 
-/** The text of the changed script, whose loops end. */
-export function textOf({ script: { lua }, edit }: Mutated): string {
+/** The text of a changed script, whose loops end. It may have the statement twice. */
+export function textOf(lua: string, mutant: Mutant): string {
   const all = rounds.get(lua) ?? roundsIn(treeOf(lua));
   rounds.set(lua, all);
-  return edited(lua, [edit, ...all]);
+  const edits = mutant.in.filter(({ script }) => script.lua === lua).map(({ edit }) => edit);
+  return edited(lua, [...edits, ...all]);
 }

@@ -41,8 +41,18 @@ describe('the mutants of a script', () => {
     expect(all).toHaveLength(12);
     const [first] = all;
     expect(first?.in.map(({ script }) => script.name)).toEqual(['five.lines', 'five.twin']);
-    const texts = first?.in.map((one) => textOf(one).split('\n').at(-4));
+    const texts = first?.in.map(({ script }) => textOf(script.lua, first).split('\n').at(-4));
     expect(texts).toEqual(['if true then', 'if true then']);
+  });
+
+  it('change each place of a statement that a script has twice, and end', () => {
+    const loop = "while redis.call('lpop', KEYS[1]) do\n  i = i + 1\nend\n";
+    const script = { name: 'two.loops', lua: `local i = 0\n${loop}${loop}return i` };
+    const removed = mutantsOf([script]).find(({ name }) => name.includes('i = i + 1 → nothing'));
+    if (removed === undefined) throw new Error('no such mutant');
+    const text = textOf(script.lua, removed);
+    expect(text).not.toContain('i + 1');
+    expect(text.match(/'round'/g)).toHaveLength(2);
   });
 });
 

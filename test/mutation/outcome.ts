@@ -11,15 +11,21 @@ export interface Outcome {
   readonly differing?: readonly number[];
   /** The history in which the referee sees it, and the promise that it breaks, or null. */
   readonly history?: string | null;
+  /** It ends the process of the simulation, or keeps it busy for minutes. */
+  readonly isSilent?: boolean;
 }
 
-export const CLASSES = ['states', 'calls', 'simulation', 'differs', 'same', 'unreached'] as const;
+export const CLASSES = [
+  ...(['states', 'calls', 'simulation', 'differs', 'same', 'unreached', 'silent'] as const),
+] as const;
 export type Class = (typeof CLASSES)[number];
 
-export function classOf({ state, call, history, calls = 0, differing = [] }: Outcome): Class {
+export function classOf(outcome: Outcome): Class {
+  const { state, call, history, calls = 0, differing = [], isSilent = false } = outcome;
   if (typeof state === 'string') return 'states';
   if (typeof call === 'string') return 'calls';
   if (typeof history === 'string') return 'simulation';
+  if (isSilent) return 'silent';
   if (differing.length > 0) return 'differs';
   return calls > 0 ? 'same' : 'unreached';
 }
@@ -35,4 +41,5 @@ export const REASONS: Readonly<Record<Class, (outcome: Outcome) => string>> = {
     `${String(differing.length)} of ${String(calls)} recorded calls differ, and no promise is broken`,
   same: ({ calls }) => `changes nothing in ${String(calls)} recorded calls`,
   unreached: () => 'no recorded call reaches it',
+  silent: () => 'its process gives no answer',
 };

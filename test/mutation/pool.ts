@@ -1,4 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import type { Mutant } from './mutants.js';
 import type { Outcome } from './outcome.js';
 import type { Order } from './worker.js';
@@ -10,6 +11,14 @@ interface Answer {
   readonly outcome?: Partial<Outcome>;
   readonly error?: string;
 }
+
+/** A mutant that ends its worker twice. */
+const NO_ANSWER: Readonly<Record<Order['work'], Partial<Outcome>>> = {
+  record: {},
+  states: { state: 'a case that makes the next one fail' },
+  calls: { call: null },
+  simulation: { history: null, isSilent: true },
+};
 
 /** A process that gets no further with a mutant is ended. */
 const LONGEST_MS = 180_000;
@@ -28,7 +37,8 @@ export class Pool {
   /** Gives the order to one worker, and waits for its end. */
   async run(): Promise<void> {
     const child = this.#fork();
-    await new Promise((resolve) => child.once('exit', resolve));
+    const [code] = (await once(child, 'exit')) as [number | null];
+    if (code !== 0) throw new Error(`the worker for ${this.order.work} has failed`);
   }
 
   async judge(mutants: readonly Mutant[], all: readonly Mutant[], settle: Settle): Promise<void> {
@@ -59,6 +69,7 @@ export class Pool {
   async #session(settled: (index: number, outcome: Partial<Outcome>) => void): Promise<void> {
     const child = this.#fork();
     let current: number | undefined;
+    let answers = 0;
     let timer: NodeJS.Timeout | undefined;
     const next = () => {
       clearTimeout(timer);
@@ -72,9 +83,11 @@ export class Pool {
         settled(answer.index, answer.outcome);
         current = undefined;
       }
+      answers += 1;
       if (answer === 'ready' || answer.error === undefined) next();
     });
-    await new Promise((resolve) => child.once('exit', resolve));
+    await once(child, 'exit');
+    if (answers === 0) throw new Error(`a worker for ${this.order.work} cannot begin`);
     clearTimeout(timer);
     if (current !== undefined) this.#retry(current, settled);
   }
@@ -84,12 +97,6 @@ export class Pool {
     const tries = (this.#tries.get(index) ?? 0) + 1;
     this.#tries.set(index, tries);
     if (tries < 2) this.#due.push(index);
-    else
-      settled(
-        index,
-        this.order.work === 'states'
-          ? { state: 'a case that makes the next one fail' }
-          : { history: null },
-      );
+    else settled(index, NO_ANSWER[this.order.work]);
   }
 }

@@ -34,6 +34,6 @@ function percent(part: number, of: number): string {
 }
 
 function padded([first = '', ...rest]: readonly string[]): string {
-  const widths = [8, 8, 7, 11, 8, 8, 10, 9, 21];
+  const widths = [8, 8, 7, 11, 8, 8, 10, 7, 9, 21];
   return first.padEnd(36) + rest.map((cell, i) => cell.padStart(widths[i] ?? 8)).join('');
 }

@@ -25,10 +25,6 @@ interface KnownCase extends Case {
 export class States {
   /** By script and statement. */
   readonly #reaching = new Map<string, KnownCase[]>();
-  /** Cases that fail here by themselves. */
-  readonly unfit: string[] = [];
-  count = 0;
-
   static async of(files: readonly SpecFile[], scripts: readonly Source[]): Promise<States> {
     const states = new States();
     let seen = new Set<string>();
@@ -49,9 +45,8 @@ export class States {
     const { user, system } = process.cpuUsage(before);
     // A busy machine makes no case slow.
     const ms = (user + system) / 1_000;
-    if (failure !== undefined) this.unfit.push(`${one.name}: ${failure}`);
+    // Some need a real server.
     if (failure !== undefined || ms > SLOW_MS) return;
-    this.count += 1;
     const known: KnownCase = { ...one, ms, finds: 0 };
     for (const place of seen) {
       const all = this.#reaching.get(place);

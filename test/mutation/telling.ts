@@ -37,9 +37,8 @@ function mostFrequent(numbers: readonly number[]): number {
 /** Without the keys and the listeners that the mutants do not need. */
 function smallest(recorded: Recorded, lua: string, mutants: readonly Mutant[]): KeptCall {
   const texts = mutants
-    .flatMap((mutant) => mutant.in)
-    .filter((one) => one.script.name === recorded.script)
-    .map(textOf);
+    .filter((mutant) => mutant.in.some(({ script }) => script.name === recorded.script))
+    .map((mutant) => textOf(lua, mutant));
   const seen = (call: Call, text: string) => JSON.stringify(outcomeOf(call, text));
   const tells = (call: Call) => texts.every((text) => seen(call, text) !== seen(call, lua));
   const { script, keys, args, wall, isFull, denied } = recorded;

@@ -35,7 +35,8 @@ CountingServer.prototype.count = function (this: CountingServer, name, args) {
 
 /** While the returned function is not called, the scripts are the changed ones. */
 export function plant(mutant: Mutant): () => void {
-  const undo = mutant.in.flatMap((one) => replaced(one.script.lua, textOf(one)));
+  const scripts = new Set(mutant.in.map(({ script }) => script.lua));
+  const undo = [...scripts].flatMap((lua) => replaced(lua, textOf(lua, mutant)));
   return () => {
     for (const step of undo) step();
   };

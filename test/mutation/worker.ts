@@ -62,7 +62,10 @@ Error.stackTraceLimit = 0;
 redirect();
 process.once('disconnect', () => process.exit(0));
 process.once('message', (order: Order) => {
-  void serve(order);
+  serve(order).catch((error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  });
 });
 
 async function serve(order: Order): Promise<void> {
@@ -77,7 +80,7 @@ async function serve(order: Order): Promise<void> {
       (error: unknown) => {
         const { by, isFound } = error as { by?: string; isFound?: boolean };
         const outcome = isFound === true ? { state: `${String(by)} hangs` } : undefined;
-        process.send?.({ index, outcome, isOver: true, error: String(error) }, () => {
+        process.send?.({ index, outcome, error: String(error) }, () => {
           process.exit(0);
         });
       },
