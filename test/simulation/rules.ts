@@ -15,6 +15,9 @@ const STANDS_BACK_MS = 128;
 /** Node waiters look so often whether the next in a fair queue is gone. */
 const LOOK_MS = 1_000;
 
+/** Several dead waiters, one after the other. */
+const FORGOTTEN_MS = 80_000;
+
 /** A request of a process that is cut off may arrive so late. */
 const LATE_MS = 10_000;
 
@@ -61,7 +64,7 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
     freeMs: freeMsOf(plan, trial),
     pollMs: pollIntervalMs,
     isOfPermits: plan.primitive === 'semaphore' && !java,
-    settleMs: leaseMs + Math.max(5_000, 3 * pollIntervalMs) + (trial.settleMs ?? 0),
+    settleMs: leaseMs + Math.max(5_000, 3 * pollIntervalMs) + moreMsOf(plan, trial),
     isFair: trial.isFair,
     batch: trial.hasTurns && !java ? batchOf(plan) : { most: 0, ms: 0 },
     isOfTwoSides: trial.isOfTwoSides === true,
@@ -82,6 +85,11 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
     maxWaitersPerKey,
     java,
   };
+}
+
+/** A fair queue that has lost its records keeps the dead until their scores are over. */
+function moreMsOf({ faults }: Plan, { isFair, settleMs = 0 }: Trial): number {
+  return isFair && faults.includes('eviction') ? settleMs + FORGOTTEN_MS : settleMs;
 }
 
 function freeMsOf({ settings }: Plan, trial: Trial): number {

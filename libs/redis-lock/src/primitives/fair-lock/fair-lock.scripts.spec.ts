@@ -115,6 +115,13 @@ describe('the scripts of the fair lock', () => {
       expect(await look()).toMatchObject({ lock: { [`${A}`]: '3' }, leaseS: 90, queue: [B] });
     });
 
+    it('enter gives a new score to a head from whose lost score Redisson has taken time', async () => {
+      for (const owner of [A, B, C]) await enter(owner);
+      await redis.admin.zadd(timeouts, -20, `${B}`);
+      expect(await repeatedly(() => enter(B))).toMatchObject(busy);
+      expect((await look()).scores).toEqual({ [`${B}`]: 90, [`${C}`]: 210 });
+    });
+
     it('enter never creates a nested hold: an absent owner has lost it', async () => {
       expect(await repeatedly(() => nest(A, 2))).toEqual({ kind: 'lost' });
       expect(await look()).toEqual(EMPTY);

@@ -42,9 +42,10 @@ local function readAhead(written)
   return ahead
 end
 
+-- Redisson takes time off a score that Redis has lost: that leaves a number which is no time.
 local function scoreOf(waiter)
-  local score = waiter and redis.call('zscore', timeouts, waiter)
-  return score and tonumber(score) - (ahead or readAhead(redis.call('hget', waiting, 'ahead')))
+  local score = waiter and tonumber(redis.call('zscore', timeouts, waiter) or 0)
+  if score and score > 1e12 then return score - (ahead or readAhead(redis.call('hget', waiting, 'ahead'))) end
 end
 
 local function setScore(waiter, score)
