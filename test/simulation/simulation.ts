@@ -1,9 +1,10 @@
 import { Random } from '../support/random.js';
 import { Application, type Decorate } from './application.js';
+import { end } from './ending.js';
 import { Faults } from './faults.js';
 import { useTimeOf } from './ioredis/globals.js';
 import { History, type TimedEntry } from './history.js';
-import { JavaSide, LEFT_BY_JAVA, REVIVES } from './java/java-side.js';
+import { JavaSide, REVIVES } from './java/java-side.js';
 import { Mishaps } from './mishaps.js';
 import type { FaultName, Plan } from './plan.js';
 import { TRIALS, type Trial } from './primitives.js';
@@ -35,10 +36,6 @@ const STORM_MS = 60_000;
 /** If no caller is granted anything for so long after the last fault, none ever will be. */
 const STUCK_MS = 120_000;
 const LOOK_MS = 25;
-/** A server forgets a client that has vanished within this time. */
-const FORGOTTEN_MS = 60_000;
-/** Longer than any key of a lock lives that is not in use. */
-const AFTERWARDS_MS = 8 * 24 * 60 * 60 * 1_000;
 
 /** A world from its first event to its last: processes, servers, callers, faults and a referee. */
 export class Simulation {
@@ -112,7 +109,7 @@ export class Simulation {
     if (isStuck && !isLost) {
       referee.broken('progress', `${String(this.#running)} callers never end`);
     }
-    if (!isStuck && referee.violation === undefined) await this.#closeAll();
+    if (!isStuck && referee.violation === undefined) await end(this, this.#trial, this.#java);
     return this.#verdict();
   }
 
@@ -211,68 +208,6 @@ export class Simulation {
       this.referee.lookAround();
       this.#lookAround();
     });
-  }
-
-  async #closeAll(): Promise<void> {
-    const { world, referee } = this;
-    await this.#lookAtEnd();
-    const begunAt = world.now;
-    let open = this.applications.size;
-    for (const app of this.applications) {
-      this.in(app.process, () => {
-        void app.close().then(() => {
-          open -= 1;
-        });
-      });
-    }
-    const limitMs = this.plan.settings.shutdownTimeoutMs + 10_000;
-    await world.run(() => open === 0 || world.now > begunAt + limitMs);
-    if (open > 0) referee.broken('shutdown', `a shutdown takes longer than ${String(limitMs)} ms`);
-    this.#java?.close();
-    const closedAt = world.now;
-    await world.run(() => world.now > closedAt + FORGOTTEN_MS);
-    for (const { process, context } of this.applications) {
-      referee.closed(process, context.id);
-      const timers = world.of(process);
-      if (timers > 0)
-        referee.broken('nothing left', `${process.name} has ${String(timers)} timers`);
-      if (context.waiting > 0 || context.holds.all.length > 0) {
-        referee.broken('nothing left', `${process.name} waits or holds after its end`);
-      }
-    }
-    for (const { master } of this.addresses) this.#lookAt(master);
-  }
-
-  /** Once all is quiet, and all callers are gone. */
-  async #lookAtEnd(): Promise<void> {
-    const { world, referee, rules } = this;
-    const [app] = this.applications;
-    if (this.#trial.atEnd === undefined || app === undefined) return;
-    await world.run(() => referee.isQuiet(rules.settleMs));
-    let isOver = false;
-    const end = () => {
-      isOver = true;
-    };
-    const { atEnd } = this.#trial;
-    this.in(app.process, () => {
-      atEnd(app, this).then(end, (error: unknown) => {
-        referee.broken('reason for an error', String(error));
-        end();
-      });
-    });
-    await world.run(() => isOver);
-  }
-
-  #lookAt(server: SimulatedServer): void {
-    const { channels } = server;
-    if (channels.length > 0) this.referee.broken('nothing left', `channels ${channels.join(', ')}`);
-    server.store.now = Math.floor(server.clock.wall()) + AFTERWARDS_MS;
-    const left = server.store.keys.filter((key) => !this.#keeps(key));
-    if (left.length > 0) this.referee.broken('nothing left', `keys ${left.join(', ')}`);
-  }
-
-  #keeps(key: string): boolean {
-    return this.#trial.keeps.test(key) || (this.#java !== undefined && LEFT_BY_JAVA.test(key));
   }
 
   #verdict(): Verdict {
