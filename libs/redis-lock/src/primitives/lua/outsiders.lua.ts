@@ -14,7 +14,10 @@ export const LONGEST_OPEN_MS = 1_000;
 const OPENED_TTL_MS = 3_000;
 /** After so many unused windows in a row, the next one begins a second later. */
 const MOST_UNUSED = 6;
-/** The queue works off so many sections of outsiders at most. */
+/**
+ * The queue works off so many sections of outsiders at most. Without that, 100 Node callers beside
+ * four Java threads get less than half of their share: `npm run interop -- share`.
+ */
 const MOST_OWED = 64;
 /** More clients than any server has. */
 const TOO_MANY = 1_000_000;
