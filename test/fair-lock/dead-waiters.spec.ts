@@ -270,6 +270,11 @@ describe('the queue of a fair lock', () => {
     ])('heals, in its order: %s', async (_, lost) => {
       const { lease, waiters } = await waitingOnes();
       const before = await view.queue();
+      // They wait for messages: no more attempt of them is on its way.
+      await eventually(async () => {
+        const records = Object.values(await view.records());
+        expect(records.filter((record) => / [se]$/.test(record))).toHaveLength(3);
+      });
       await redis.admin.del(...lost);
       await eventually(async () => {
         expect(await view.queue()).toEqual(before);

@@ -266,6 +266,15 @@ local function scoreAt(place)
   return now + math.max(0, baseMs) + waitMs, before
 end
 
+-- Only the first waiter of a process polls. It sets the scores that others have lost: Redisson's
+-- script fails behind a waiter without one.
+local function rescore()
+  for i, waiter in ipairs(redis.call('lrange', queue, 0, 100)) do
+    local record = not scoreOf(waiter) and recordOf(waiter)
+    if record then setScore(waiter, scoreAt(i - 1) - waitMs + record.waitMs) end
+  end
+end
+
 -- Java has removed a live waiter that is not in the list: it goes before all that came later.
 local function placeOf(own)
   local place = 0
@@ -299,7 +308,10 @@ local function enqueue(own, life)
   if own and score and isInStep then return false end
   local isNew = not own and not score and isInStep
   local place = not isNew and redis.call('lpos', queue, owner)
-  if own and score and place then return false end
+  if own and score and place then
+    rescore()
+    return false
+  end
   local before, last
   if not place then
     before, last = insert(own and placeOf(own) or length, length)
