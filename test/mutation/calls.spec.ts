@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { declaredScripts } from '../../scripts/library/scripts.mjs';
-import { callOf, outcomeOf, type KeptCall } from './kept.js';
+import { callOf, keptIn, outcomeOf } from './kept.js';
 
 const scripts = await declaredScripts(({ pathname }) => import(pathname));
 const file = new URL('calls.jsonl', import.meta.url);
-const kept = readFileSync(file, 'utf8')
-  .split('\n')
-  .filter(Boolean)
-  .map((line) => JSON.parse(line) as KeptCall);
+const kept = keptIn(readFileSync(file, 'utf8'));
 
 /** `npm run mutate -- --keep` writes them: each tells a changed script from the one that it was. */
 describe('a call of a script, on the keys that it finds', () => {

@@ -3,21 +3,20 @@ import type { Mutant, Source } from './mutants.js';
 import { plant } from './watch.js';
 
 /** A call that tells a mutant from the script, and its effects. Times are those from the call on. */
-export interface KeptCall {
-  readonly script: string;
-  readonly keys: readonly string[];
-  readonly args: readonly string[];
-  readonly wall: number;
-  readonly before: readonly Row[];
-  readonly listeners?: Call['listeners'];
-  readonly info?: Call['info'];
-  readonly isFull?: boolean;
-  readonly denied?: readonly string[];
-  /** Its answer and its messages; then the keys that it changes, and those that it removes. */
-  readonly answer: unknown;
-  readonly messages: Effects['messages'];
+export interface KeptCall
+  extends
+    Pick<Call, 'script' | 'keys' | 'args' | 'wall' | 'before'>,
+    Partial<Pick<Call, 'listeners' | 'info' | 'isFull' | 'denied'>>,
+    Pick<Effects, 'answer' | 'messages'> {
+  /** The keys that it changes, and those that it removes. */
   readonly changed: readonly Row[];
   readonly removed: readonly string[];
+}
+
+/** The calls of a file, one a line. */
+export function keptIn(text: string): KeptCall[] {
+  const lines = text.split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as KeptCall);
 }
 
 /** JSON knows no infinity: a key without an end has this one. */

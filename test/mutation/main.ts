@@ -5,7 +5,7 @@ import { deserialize } from 'node:v8';
 import { Random } from '../support/random.js';
 import type { NamedScript } from '../testing/script-calls.js';
 import { Cache } from './cache.js';
-import { callOf, keptOf, type KeptCall } from './kept.js';
+import { callOf, keptIn, keptOf, type KeptCall } from './kept.js';
 import { mutantsOf, type Mutant } from './mutants.js';
 import { REASONS, classOf, isFound, type Outcome } from './outcome.js';
 import { Pool } from './pool.js';
@@ -149,11 +149,8 @@ function plainScript({ name, lua, sha1, keys, args }: NamedScript): NamedScript 
   return { name, lua, sha1, keys: [...keys], args: [...args] };
 }
 
-/** One call a line. */
 function readKept(): KeptCall[] {
-  if (!existsSync(KEPT)) return [];
-  const lines = readFileSync(KEPT, 'utf8').split('\n').filter(Boolean);
-  return lines.map((line) => JSON.parse(line) as KeptCall);
+  return existsSync(KEPT) ? keptIn(readFileSync(KEPT, 'utf8')) : [];
 }
 
 /** The specs that run scripts in this process on given states, as they are compiled. */

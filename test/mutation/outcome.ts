@@ -1,4 +1,4 @@
-/** What is known of a mutant. */
+/** The answers of the judges about a mutant. */
 export interface Outcome {
   readonly key: string;
   readonly name: string;

@@ -55,7 +55,7 @@ const JUDGES: Readonly<Record<Order['work'], (order: Order) => Promise<Judge | u
 };
 
 const RANDOM_CALLS = 100_000;
-/** Of each primitive. */
+/** Each primitive has so many. */
 const SEEDS = 10;
 
 Error.stackTraceLimit = 0;

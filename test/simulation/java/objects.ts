@@ -31,7 +31,7 @@ export interface JavaObject {
   readonly tryOnce: Step;
   readonly tryLock: Step;
   readonly unlock: Step;
-  /** What a waiter leaves behind that gives up. */
+  /** A waiter that gives up leaves the queue by it. */
   readonly giveUp?: Step;
   /** None: it ends with its lease. */
   readonly renew?: Step;

@@ -51,14 +51,14 @@ export class Order {
   /** Small requests do not starve a large one. */
   #checkPermits(stay: Stay): void {
     const { facts } = this;
+    // A poll has luck or none: no number of others is too many.
+    if (!facts.rules.isHeard) return;
     // Callers of one process wait for each other.
     const heads = new Map<SimulatedProcess, Asked>();
     for (const one of facts.waiting) {
       const isWaiting = one.key === stay.key && one.waitTimeMs > 0 && !one.process.isStill;
       if (isWaiting && !heads.has(one.process)) heads.set(one.process, one);
     }
-    // A poll has luck or none: no number of others is too many.
-    if (!facts.rules.isHeard) return;
     const oldest = [...heads.values()].find((one) => one.weight > stay.weight);
     if (oldest === undefined || oldest.at + 2 * ON_ITS_WAY_MS > stay.at) return;
     if (!facts.isQuiet(facts.now - oldest.at + facts.rules.settleMs)) return;
