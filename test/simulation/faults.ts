@@ -187,6 +187,7 @@ export class Faults {
     }
     world.after(ms, () => {
       master.isDemoted = true;
+      this.simulation.java?.findMaster();
     });
   }
 

@@ -206,21 +206,13 @@ export class SimulatedConnection implements RedisConnection {
 
   /** The answer comes once the replicas have it, or with an error. */
   #deliverReplicated(link: Link, call: Call, answer: () => unknown): void {
-    const { world } = this.site;
-    const { server } = link;
-    const written = server.writes.length;
-    const until = world.now + WAIT_MS;
-    const look = () => {
-      const have = server.replicas.filter((replica) => replica.has(world.now) >= written).length;
-      if (have >= call.minReplicas) this.#deliver(link, call, answer);
-      else if (world.now < until) world.after(5, look, server);
-      else {
-        this.#deliver(link, call, () => {
-          throw shortOfReplicasError(call.minReplicas, have);
-        });
-      }
-    };
-    look();
+    const { minReplicas } = call;
+    link.server.whenInStep(minReplicas, WAIT_MS, (have) => {
+      this.#deliver(link, call, () => {
+        if (have < minReplicas) throw shortOfReplicasError(minReplicas, have);
+        return answer();
+      });
+    });
   }
 
   /** Connects anew: another server may be the master. */

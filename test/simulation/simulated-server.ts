@@ -39,6 +39,9 @@ export class Replica {
   }
 }
 
+/** The pause between two looks at the replicas. */
+const LOOK_MS = 5;
+
 /** A Redis server of the world. */
 export class SimulatedServer extends CountingServer implements Actor {
   stillUntil = 0;
@@ -78,9 +81,16 @@ export class SimulatedServer extends CountingServer implements Actor {
     return { ...command, run };
   }
 
-  override get replicasInStep(): number {
-    const { now } = this.world;
-    return this.replicas.filter((one) => one.has(now) === this.writes.length).length;
+  override whenInStep(replicas: number, ms: number, callback: (have: number) => void): void {
+    const { world, writes } = this;
+    const written = writes.length;
+    const until = world.now + ms;
+    const look = () => {
+      const have = this.replicas.filter((one) => one.has(world.now) >= written).length;
+      if (have >= replicas || world.now >= until) callback(have);
+      else world.after(LOOK_MS, look, this);
+    };
+    look();
   }
 
   override info(section: string): string {

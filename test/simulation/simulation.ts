@@ -47,12 +47,12 @@ export class Simulation {
   readonly addresses: readonly Address[];
   readonly weather = { spikes: 0, spikeMs: 0 };
   readonly applications = new Set<Application>();
+  java: JavaSide | undefined;
   readonly #trial: Trial;
   readonly #faults: Faults;
   /** The callers of each living process that have not ended. */
   readonly #callers = new Map<SimulatedProcess, number>();
   #bootCount = 0;
-  #java: JavaSide | undefined;
 
   constructor(
     readonly plan: Plan,
@@ -98,7 +98,7 @@ export class Simulation {
 
   async #run(): Promise<Verdict> {
     for (let i = 0; i < this.plan.processes; i += 1) this.boot();
-    if (this.plan.threads > 0) this.#java = new JavaSide(this);
+    if (this.plan.threads > 0) this.java = new JavaSide(this);
     this.#faults.begin();
     this.#lookAround();
     await this.world.run(() => this.#isOver());
@@ -109,7 +109,7 @@ export class Simulation {
     if (isStuck && !isLost) {
       referee.broken('progress', `${String(this.#running)} callers never end`);
     }
-    if (!isStuck && referee.violation === undefined) await end(this, this.#trial, this.#java);
+    if (!isStuck && referee.violation === undefined) await end(this, this.#trial, this.java);
     return this.#verdict();
   }
 
@@ -192,7 +192,7 @@ export class Simulation {
   }
 
   get #running(): number {
-    const threads = this.#java?.running ?? 0;
+    const threads = this.java?.running ?? 0;
     return [...this.#callers.values()].reduce((sum, count) => sum + count, threads);
   }
 

@@ -33,8 +33,9 @@ export class JavaHold implements HeldLease {
     if (this.remainingMs === 0) throw new Error('a Java thread holds it no longer');
   }
 
-  /** The thread has asked for more. */
+  /** Redis has renewed it. An answer after its end may be about a hold that Redis has not cleared yet. */
   prolonged(sentAt: number): void {
+    if (this.remainingMs === 0) return;
     this.#endsAt = Math.max(this.#endsAt, sentAt + this.leaseMs);
   }
 

@@ -55,6 +55,14 @@ export class JavaSide {
     return [...this.#jvms.values()].reduce((sum, count) => sum + count, 0);
   }
 
+  /** Redisson watches which server is the master. Its script that finds no permit does not write. */
+  findMaster(): void {
+    const [address] = this.simulation.addresses;
+    for (const { connection } of this.#jvms.keys()) {
+      for (const link of connection.links) if (link.server !== address?.master) link.cut();
+    }
+  }
+
   close(): void {
     for (const { connection } of this.#jvms.keys()) void connection.close();
   }

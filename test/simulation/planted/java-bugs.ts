@@ -9,6 +9,10 @@ import {
   WRITE_PASS_IN_ORDER,
   WRITE_RELEASE,
 } from '../../../libs/redis-lock/src/primitives/read-write-lock/write-release.scripts.js';
+import {
+  CANCEL as PERMIT_CANCEL,
+  RELEASE as PERMIT_RELEASE,
+} from '../../../libs/redis-lock/src/primitives/semaphore/permits.scripts.js';
 import { script, scripts } from '../../faults/support/planted.js';
 import type { Bug } from './planted.js';
 
@@ -49,6 +53,14 @@ export const JAVA_FAIR_BUGS = besideJava({
     FAIR_ENDS,
     `local receivers = head and announce(channelPrefix .. ':' .. head, '0')`,
     'local receivers = head and 1',
+  ),
+});
+
+export const JAVA_SEMAPHORE_BUGS = besideJava({
+  'no Java thread is told of permits': scripts(
+    [PERMIT_RELEASE, PERMIT_CANCEL],
+    /announce\(channel, string.format\(.*\)\)/,
+    `announce(channel, '0')`,
   ),
 });
 

@@ -60,6 +60,11 @@ export const COUNTING_BUGS: Record<string, Bug> = {
     `once('cancelled', 'incrby', counter, taken)`,
     `once('cancelled')`,
   ),
+  'a cancel that is sent again counts again': script(
+    UNDO,
+    `once('cancelled', 'incrby', counter, taken) or`,
+    `redis.call('incrby', counter, taken) and`,
+  ),
   'a waiter does not poll': NO_POLL,
 };
 

@@ -79,7 +79,7 @@ export class Exclusion {
 
   /** A wall clock that is set back hides as much of a suspension. */
   #unnoticedMs(stay: Stay): number {
-    const leastMs = this.facts.rules.unnoticedMs(stay.leaseMs);
+    const leastMs = this.facts.rules.unnoticedMs(this.facts.longestMs(stay));
     return leastMs === 0 ? 0 : leastMs + stay.process.setBackMs(rootOf(stay).at);
   }
 }

@@ -113,7 +113,7 @@ export class Outsiders {
       const waitedMs = facts.now - other.at;
       if (waitedMs > Math.min(IN_SCORE_MS, other.waitTimeMs)) continue;
       // Behind a Java thread that has waited for long, Java may remove it.
-      if (!this.#processes.has(other.process) && other.waitTimeMs < LONG_MS) continue;
+      if (other.waitTimeMs < LONG_MS) continue;
       if (!facts.isQuiet(waitedMs + facts.rules.settleMs)) continue;
       facts.broken('order of callers', `${of(stay)} acquired ${stay.key} before ${of(other)}`);
     }

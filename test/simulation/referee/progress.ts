@@ -107,12 +107,12 @@ export class Progress {
 
   #lookAtOwners(key: string): void {
     const { facts } = this;
+    const owners = facts.rules.owners(key);
+    for (const owner of owners) this.#lookAtDead(key, owner);
     // A caller that has one of several keys waits for the others.
     if (facts.rules.isOfSeveralKeys && facts.waiting.size > 0) return;
-    const owners = facts.rules.owners(key);
     const known = new Set([...facts.on(key)].flatMap(({ lease }) => lease.owner.split(',')));
     for (const owner of owners) {
-      this.#lookAtDead(key, owner);
       const name = `${key} ${owner}`;
       const since = this.#strays.get(name);
       const isKept = facts.now < this.leases.keptUntil(key) + ON_ITS_WAY_MS;

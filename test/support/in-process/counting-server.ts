@@ -20,9 +20,9 @@ export class CountingServer extends RedisServer {
   /** Those who listen to a pattern of channels. */
   readonly everywhere = new Set<(channel: string, message: string) => boolean>();
 
-  /** The replicas that have all writes. */
-  get replicasInStep(): number {
-    return 0;
+  /** Calls back with the number of replicas that have all writes: there is none here. */
+  whenInStep(_replicas: number, _ms: number, callback: (have: number) => void): void {
+    callback(0);
   }
 
   override commandOf(name: string, args: readonly string[], isFull: boolean): Command {

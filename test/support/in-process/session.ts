@@ -27,6 +27,9 @@ export class Session implements Receiver, Subscriber {
   readonly #id = (lastId += 1);
   readonly #frames = new FrameSplitter();
   readonly #ends = new Map<string, () => void>();
+  /** The commands that have no answer yet. */
+  readonly #due: Buffer[] = [];
+  #waits = false;
   #name = '';
   /** So begins what Redis sends without a question. */
   #push = '*';
@@ -40,9 +43,36 @@ export class Session implements Receiver, Subscriber {
 
   receive(bytes: Buffer): void {
     this.redis.run(() => {
-      const frames = this.#frames.push(bytes);
-      this.#send(frames.map((frame) => this.#answer(wordsOf(frame))).join(''));
+      this.#due.push(...this.#frames.push(bytes));
+      this.#serve();
     });
+  }
+
+  #serve(): void {
+    let answers = '';
+    for (let frame; !this.#waits && (frame = this.#due.shift());) {
+      answers += this.#answer(wordsOf(frame));
+    }
+    this.#send(answers);
+  }
+
+  /** Commands behind it wait, too. */
+  #wait(args: readonly string[]): string {
+    let answer = '';
+    let isLate = false;
+    this.#waits = true;
+    const { server } = this.redis;
+    server.count('wait', args);
+    const [replicas, ms] = args.map(Number);
+    server.whenInStep(replicas ?? 0, ms ?? 0, (have) => {
+      this.#waits = false;
+      answer = encoded(have);
+      if (!isLate) return;
+      this.#send(answer);
+      this.#serve();
+    });
+    isLate = true;
+    return answer;
   }
 
   ended(): void {
@@ -71,6 +101,7 @@ export class Session implements Receiver, Subscriber {
       return '+QUEUED\r\n';
     }
     if (/^[ps]?(un)?subscribe$/.test(name)) return this.#subscribe(name, args);
+    if (name === 'wait') return this.#wait(args);
     return encoded(this.#run(name, args));
   }
 
@@ -154,8 +185,6 @@ export class Session implements Receiver, Subscriber {
       });
       return OK;
     },
-    // Nothing changes while a client waits.
-    wait: () => this.redis.server.replicasInStep,
     eval: ([lua = '', ...rest]) => this.#evaluate(this.redis.server.load(lua), lua, rest),
     evalsha: ([sha1 = '', ...rest]) => {
       const lua = this.redis.server.scripts.get(sha1);
