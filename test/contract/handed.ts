@@ -17,7 +17,7 @@ import {
 import { WRITE_ACQUIRE } from '../../libs/redis-lock/src/primitives/read-write-lock/write-lock.scripts.js';
 import { ReentrantLockProtocol } from '../../libs/redis-lock/src/primitives/lock/lock-protocol.js';
 import { PASS, PASS_IN_ORDER } from '../../libs/redis-lock/src/primitives/lock/lock.scripts.js';
-import { channelOf as writeChannelOf } from '../read-write-lock/redisson-read-write.js';
+import { channelOf as writeChannelOf } from '../support/redisson-read-write.js';
 import { channelOf, FOREIGN_OWNER } from '../support/redisson.js';
 import type { ServerSuite } from './suite.js';
 

@@ -1,5 +1,5 @@
 import { effectsOf, type Call, type Effects, type Row } from './calls.js';
-import type { Mutant, Source } from './mutants.js';
+import { luaByName, type Mutant, type Source } from './mutants.js';
 import { plant } from './watch.js';
 
 /** A call that tells a mutant from the script, and its effects. Times are those from the call on. */
@@ -68,7 +68,7 @@ export class Kept {
   readonly #calls = new Map<string, { call: Call; expected: string; number: number }[]>();
 
   constructor(kept: readonly KeptCall[], scripts: readonly Source[]) {
-    const luaOf = new Map(scripts.map(({ name, lua }) => [name, lua]));
+    const luaOf = luaByName(scripts);
     for (const { name } of scripts) this.#calls.set(name, []);
     for (const [number, one] of kept.entries()) {
       const call = callOf(one);

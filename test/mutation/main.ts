@@ -6,7 +6,7 @@ import { Random } from '../support/random.js';
 import type { NamedScript } from '../testing/script-calls.js';
 import { Cache } from './cache.js';
 import { callOf, keptIn, keptOf, type KeptCall } from './kept.js';
-import { mutantsOf, type Mutant } from './mutants.js';
+import { luaByName, mutantsOf, type Mutant } from './mutants.js';
 import { REASONS, classOf, isFound, type Outcome } from './outcome.js';
 import { Pool } from './pool.js';
 import type { Recorded } from './recording.js';
@@ -107,7 +107,7 @@ function toldBy(mutant: Mutant, outcome: Outcome | undefined): Told[] {
 }
 
 function keep(calls: readonly KeptCall[], scripts: readonly NamedScript[]): void {
-  const luaOf = new Map(scripts.map(({ name, lua }) => [name, lua]));
+  const luaOf = luaByName(scripts);
   const known = readKept().flatMap((one) => {
     const lua = luaOf.get(one.script);
     return lua === undefined ? [] : [keptOf(callOf(one), lua)];

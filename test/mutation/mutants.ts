@@ -14,6 +14,10 @@ export interface Source {
   readonly lua: string;
 }
 
+export function luaByName(scripts: readonly Source[]): ReadonlyMap<string, string> {
+  return new Map(scripts.map(({ name, lua }) => [name, lua]));
+}
+
 /** A script of the library with one change. */
 export interface Mutated {
   readonly script: Source;

@@ -1,7 +1,7 @@
 import { planOf, type Primitive } from '../simulation/plan.js';
 import { simulate } from '../simulation/simulation.js';
 import { effectsOf } from './calls.js';
-import type { Mutant, Source } from './mutants.js';
+import { luaByName, type Mutant, type Source } from './mutants.js';
 import { LIMITS, type Recorded } from './recording.js';
 import { beginRounds, plant } from './watch.js';
 
@@ -20,7 +20,7 @@ export class Simulated {
   readonly #calls = new Map<string, Known[]>();
 
   constructor(recorded: readonly Recorded[], scripts: readonly Source[]) {
-    const luaOf = new Map(scripts.map(({ name, lua }) => [name, lua]));
+    const luaOf = luaByName(scripts);
     for (const [number, call] of recorded.entries()) {
       const lua = luaOf.get(call.script);
       if (lua === undefined) continue;

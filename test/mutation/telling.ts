@@ -1,6 +1,6 @@
 import type { Call } from './calls.js';
 import { callOf, keptOf, outcomeOf, type KeptCall } from './kept.js';
-import { textOf, type Mutant, type Source } from './mutants.js';
+import { luaByName, textOf, type Mutant, type Source } from './mutants.js';
 import type { Recorded } from './recording.js';
 
 /** A mutant, and the numbers of recorded calls that tell it from the script. */
@@ -15,7 +15,7 @@ export function tellingCalls(
   recorded: readonly Recorded[],
   scripts: readonly Source[],
 ): KeptCall[] {
-  const luaOf = new Map(scripts.map(({ name, lua }) => [name, lua]));
+  const luaOf = luaByName(scripts);
   const kept: KeptCall[] = [];
   for (let left = told.filter(({ by }) => by.length > 0); left.length > 0;) {
     const best = mostFrequent(left.flatMap(({ by }) => by));

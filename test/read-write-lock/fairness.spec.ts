@@ -9,7 +9,7 @@ import {
   watch,
 } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
-import { javaReader } from './redisson-read-write.js';
+import { javaReader } from '../support/redisson-read-write.js';
 import { useReadWriteLocks } from './sides.js';
 
 const MARK = 'nestjs_rwlock_writers:{a}';

@@ -16,7 +16,7 @@ import {
   watch,
 } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
-import { channelOf, javaReader } from './redisson-read-write.js';
+import { channelOf, javaReader } from '../support/redisson-read-write.js';
 import { useReadWriteLocks } from './sides.js';
 
 const MARK = 'nestjs_rwlock_writers:{a}';
@@ -291,10 +291,14 @@ describe('a write lock that is handed on, and readers, which go first', () => {
       for (let round = 0; round < 2; round += 1) {
         const stopwatch = new Stopwatch();
         const got = new Promise<void>((resolve, reject) => {
+          // A thread does one thing at a time.
+          let isBusy = false;
           const attempt = async () => {
-            if (!(await javaReader.tryLock(redis.admin, 'a'))) return;
-            isJavaReading = true;
-            resolve();
+            if (isBusy) return;
+            isBusy = true;
+            isJavaReading = await javaReader.tryLock(redis.admin, 'a');
+            isBusy = isJavaReading;
+            if (isJavaReading) resolve();
           };
           ears.on('message', () => void attempt().catch(reject));
         });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LockArgumentError, LockKeyError } from 'nestjs-redis-lock/core';
 import { describeReadWriteBehaviour } from '../contract/read-write.contract.js';
 import { eventually, Section, useRedis } from '../support/set-up.js';
-import { timeoutKey } from './redisson-read-write.js';
+import { timeoutKey } from '../support/redisson-read-write.js';
 import { useReadWriteLocks } from './sides.js';
 
 describe('ReadWriteLockService', () => {

@@ -1,124 +1,160 @@
 import { LockBackendError } from '../../libs/redis-lock/src/core/api/errors.js';
+import type { Random } from '../support/random.js';
+import type { CountingSemaphore } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
 import { byKey } from './by-key.js';
+import { keysOf } from './plan.js';
 import type { Trial } from './primitives.js';
 import { SLACK_MS } from './referee.js';
+import type { SimulatedProcess } from './simulated-process.js';
 import type { Simulation } from './simulation.js';
 
 /** As many permits as a semaphore of a world has. */
 export const CAPACITY = 3;
 
 /** The permits of one semaphore that callers have for sure, and those that may be lost with them. */
-interface Count {
-  held: number;
-  doubtful: number;
+class Count {
+  held = 0;
+  doubtful = 0;
   /** Since when all are free. */
-  freeSince: number;
+  #freeSince = 0;
+
+  /** A process that dies may have taken them. The returned function ends this. */
+  asked(process: SimulatedProcess, permits: number): () => void {
+    return process.onDeath(() => {
+      this.doubtful += permits;
+    });
+  }
+
+  /** A caller has them. The returned function takes them away. */
+  took(process: SimulatedProcess, permits: number): () => void {
+    this.held += permits;
+    const forget = process.onDeath(() => {
+      this.held -= permits;
+    });
+    return () => {
+      forget();
+      this.held -= permits;
+      this.#freeSince = Infinity;
+    };
+  }
+
+  gaveBack(now: number): void {
+    this.#freeSince = now;
+  }
+
+  /** For how long all permits were certainly free, since this time. */
+  freeMs(since: number, now: number): number {
+    if (this.held > 0 || this.doubtful > 0) return 0;
+    return now - Math.max(this.#freeSince, since);
+  }
+}
+
+/** One caller that takes permits, and gives them back. */
+class Visit {
+  readonly #asked: { readonly call: number; readonly process: string };
+
+  constructor(
+    private readonly process: SimulatedProcess,
+    private readonly simulation: Simulation,
+    private readonly semaphore: CountingSemaphore,
+    private readonly count: Count,
+    private readonly permits: number,
+  ) {
+    this.#asked = { call: simulation.history.newCall(), process: process.name };
+  }
+
+  async run(random: Random): Promise<void> {
+    const { count, permits, process, semaphore, simulation } = this;
+    const { name: key } = semaphore;
+    const { world, plan, history } = simulation;
+    const waitTimeMs = random.pick([0, 20, 500, 20_000]);
+    history.add({ type: 'call', ...this.#asked, verb: 'acquire', key, options: { permits } });
+    const settled = count.asked(process, permits);
+    if (!(await this.#isGranted(waitTimeMs))) {
+      settled();
+      return;
+    }
+    const leave = this.#enter();
+    await process.sleep(random.next() * plan.workMs);
+    leave();
+    try {
+      await semaphore.release(permits);
+      count.gaveBack(world.now);
+      settled();
+    } catch {
+      count.doubtful += permits;
+    }
+  }
+
+  async #isGranted(waitTimeMs: number): Promise<boolean> {
+    const { count, permits, semaphore, simulation } = this;
+    const begunAt = simulation.world.now;
+    try {
+      const isGranted = await semaphore.tryAcquire(permits, { waitTimeMs });
+      this.#returned(isGranted ? 'granted' : 'false');
+      if (!isGranted && waitTimeMs > 0)
+        judge(simulation, semaphore.name, count.freeMs(begunAt, simulation.world.now));
+      return isGranted;
+    } catch (error) {
+      const isUnknown = error instanceof LockBackendError && error.outcome === 'unknown';
+      if (isUnknown) count.doubtful += permits;
+      this.#returned(String(error));
+      return false;
+    }
+  }
+
+  #enter(): () => void {
+    const { count, permits, process, simulation } = this;
+    const { referee } = simulation;
+    referee.progressed();
+    const leave = count.took(process, permits);
+    if (count.held > CAPACITY && !referee.hasLostData(0)) {
+      const held = `${String(count.held)} of ${String(CAPACITY)}`;
+      referee.broken('permits', `${held} permits are in use`);
+    }
+    return leave;
+  }
+
+  #returned(outcome: string): void {
+    this.simulation.history.add({ type: 'return', ...this.#asked, outcome });
+  }
 }
 
 /** Callers of a semaphore whose permits have no lease: those of a dead process are gone. */
 export function countingSemaphore(common: Omit<Trial, 'open'>): Trial {
-  const countOf = byKey<Count>(() => ({ held: 0, doubtful: 0, freeSince: 0 }));
+  const countOf = byKey(() => new Count());
   return {
     ...common,
     keeps: /^key\d$/,
     isFree: () => false,
     open: (app, simulation) => {
-      const { referee, history, plan, world } = simulation;
       const semaphores = app.counting();
-      const { process } = app;
-      return async (key, random) => {
-        const permits = random.pick([1, 1, 2, 3]);
-        const count = countOf(simulation, key);
+      return (key, random) => {
+        const [permits, count] = [random.pick([1, 1, 2, 3]), countOf(simulation, key)];
         const semaphore = semaphores.get(key, CAPACITY);
-        const call = history.newCall();
-        const begunAt = world.now;
-        const name = process.name;
-        const options = { waitTimeMs: random.pick([0, 20, 500, 20_000]) };
-        history.add({
-          type: 'call',
-          call,
-          process: name,
-          verb: 'acquire',
-          key,
-          options: { permits },
-        });
-        const stopWatching = process.onDeath(() => {
-          count.doubtful += permits;
-        });
-        try {
-          if (!(await semaphore.tryAcquire(permits, options))) {
-            stopWatching();
-            history.add({ type: 'return', call, process: name, outcome: 'false' });
-            if (options.waitTimeMs > 0) judge(simulation, key, count, begunAt);
-            return;
-          }
-        } catch (error) {
-          stopWatching();
-          if (error instanceof LockBackendError && error.outcome === 'unknown') {
-            count.doubtful += permits;
-          }
-          history.add({ type: 'return', call, process: name, outcome: String(error) });
-          return;
-        }
-        referee.progressed();
-        count.held += permits;
-        history.add({ type: 'return', call, process: name, outcome: 'granted' });
-        if (count.held > CAPACITY && !referee.hasLostData(0)) {
-          referee.broken(
-            'permits',
-            `${String(count.held)} of ${String(CAPACITY)} permits are in use`,
-          );
-        }
-        const forget = process.onDeath(() => {
-          count.held -= permits;
-        });
-        await process.sleep(random.next() * plan.workMs);
-        count.held -= permits;
-        forget();
-        count.freeSince = Infinity;
-        try {
-          await semaphore.release(permits);
-          count.freeSince = world.now;
-          stopWatching();
-        } catch {
-          count.doubtful += permits;
-        }
+        return new Visit(app.process, simulation, semaphore, count, permits).run(random);
       };
     },
     mayBeUsedUp: (simulation) =>
-      keysOf(simulation).some((key) => countOf(simulation, key).doubtful > 0),
+      keysOf(simulation.plan).some((key) => countOf(simulation, key).doubtful > 0),
     atEnd: async (app, simulation) => {
-      const { referee } = simulation;
-      for (const key of keysOf(simulation)) {
+      const { referee, plan } = simulation;
+      for (const key of keysOf(plan)) {
         const { doubtful } = countOf(simulation, key);
         const free = await app.counting().get(key, CAPACITY).availablePermits();
         const isRight = free <= CAPACITY && free >= CAPACITY - doubtful;
         if (isRight || referee.hasLostData(0)) continue;
-        referee.broken(
-          'permits',
-          `${key} has ${String(free)} permits, ${String(doubtful)} in doubt`,
-        );
+        const counted = `${String(free)} permits, ${String(doubtful)} in doubt`;
+        referee.broken('permits', `${key} has ${counted}`);
       }
     },
   };
 }
 
-function keysOf({ plan }: Simulation): string[] {
-  return Array.from({ length: plan.keys }, (_, i) => `key${String(i + 1)}`);
-}
-
 /** A caller that has waited is not refused what is free. */
-function judge(
-  { referee, rules, world }: Simulation,
-  key: string,
-  { held, doubtful, freeSince }: Count,
-  begunAt: number,
-): void {
-  if (held > 0 || doubtful > 0 || referee.hasLostData(0)) return;
-  const since = Math.max(freeSince, begunAt);
+function judge({ referee, rules }: Simulation, key: string, freeMs: number): void {
+  if (freeMs <= rules.pollMs + SLACK_MS || referee.hasLostData(0)) return;
   // Another process may not know yet that it has them.
-  if (!rules.isSmooth && !referee.isQuiet(world.now - since)) return;
-  const freeMs = world.now - since;
-  if (freeMs <= rules.pollMs + SLACK_MS) return;
+  if (!rules.isSmooth && !referee.isQuiet(freeMs)) return;
   referee.broken('progress', `a caller is refused ${key}, which is free for ${String(freeMs)} ms`);
 }

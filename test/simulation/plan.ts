@@ -46,6 +46,11 @@ export interface Plan {
   readonly workMs: number;
 }
 
+/** The keys that its callers share. */
+export function keysOf({ keys }: Plan): string[] {
+  return Array.from({ length: keys }, (_, i) => `key${String(i + 1)}`);
+}
+
 export type Limits = Partial<
   Pick<Plan, 'level' | 'sections' | 'processes' | 'callers' | 'keys' | 'faults' | 'threads'>
 > & { readonly java?: boolean };

@@ -5,7 +5,7 @@ import { LONGEST_LEASE_MS, type Application } from './application.js';
 import { CAPACITY, countingSemaphore } from './counting.js';
 import { jobs } from './jobs.js';
 import { latch } from './latches.js';
-import type { FaultName, Primitive } from './plan.js';
+import { keysOf, type FaultName, type Primitive } from './plan.js';
 import type { SimulatedServer } from './simulated-server.js';
 import type { Simulation } from './simulation.js';
 import { HASH, PERMITS, READ_WRITE, type State } from './states.js';
@@ -174,8 +174,8 @@ export const TRIALS: Record<Primitive, Trial> = {
     isFree: (server, key) =>
       server.store.find(key, 'string')?.text === String(CAPACITY) || isAbsent(server, key),
     atEnd: async (app, { plan, referee }) => {
-      for (let i = 1; i <= plan.keys; i += 1) {
-        const semaphore = app.semaphore().get(`key${String(i)}`);
+      for (const key of keysOf(plan)) {
+        const semaphore = app.semaphore().get(key);
         const [all, free] = [await semaphore.permits(), await semaphore.availablePermits()];
         if (all > 0 && (free !== all || all !== CAPACITY) && !referee.hasLostData(0)) {
           referee.broken('permits', `${semaphore.name} has ${String(free)} of ${String(all)} free`);

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { channelOf, FOREIGN_CLIENT } from './redisson.js';
+import { channelOf, FOREIGN_CLIENT, REFUSE } from './redisson.js';
 
 /** Where Redisson's RFairLock keeps its queue, and where this library keeps who is alive in it. */
 export function fairKeysOf(key: string) {
@@ -80,9 +80,7 @@ redis.call('lrem', queue, 0, owner)
 
 const UNLOCK = `
 sweep()
-if redis.call('hexists', key, owner) == 0 then
-  return redis.error_reply('ERR not locked by current thread')
-end
+if redis.call('hexists', key, owner) == 0 then ${REFUSE} end
 if redis.call('hincrby', key, owner, -1) > 0 then return end
 redis.call('del', key)
 local head = redis.call('lindex', queue, 0)

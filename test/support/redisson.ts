@@ -12,16 +12,22 @@ redis.call('pexpire', KEYS[1], ARGV[2])
 return nil
 `;
 
+/** In Java an `IllegalMonitorStateException`. */
+export const REFUSE = `return redis.error_reply('ERR attempt to unlock lock, not locked by current thread')`;
+
 const UNLOCK = `
-if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
-  return redis.error_reply('ERR attempt to unlock lock, not locked by current thread')
-end
+if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then ${REFUSE} end
 if redis.call('hincrby', KEYS[1], ARGV[1], -1) > 0 then return end
 redis.call('del', KEYS[1])
 redis.call('publish', ARGV[2], '0')
 `;
 
-export const LOCK_SCRIPTS = { tryLock: TRY_LOCK, unlock: UNLOCK };
+/** The watchdog. */
+const RENEW = `
+if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then return 0 end
+return redis.call('pexpire', KEYS[1], ARGV[2])`;
+
+export const LOCK_SCRIPTS = { tryLock: TRY_LOCK, unlock: UNLOCK, renew: RENEW };
 
 /** A Java service with Redisson's RLock; what it does, it does in one script, as there. */
 export const redisson = {

@@ -1,10 +1,6 @@
-import {
-  channelOf as readWriteChannelOf,
-  readerLeaseKey,
-  readersPrefix,
-} from '../../../libs/redis-lock/src/primitives/read-write-lock/footprint.js';
 import { fairKeysOf } from '../../support/redisson-fair.js';
 import { permitChannelOf, timeoutOf } from '../../support/redisson-permits.js';
+import { channelOf as readWriteChannelOf, readerKeys } from '../../support/redisson-read-write.js';
 import { channelOf } from '../../support/redisson.js';
 import { CAPACITY } from '../counting.js';
 import type { Primitive } from '../plan.js';
@@ -84,15 +80,13 @@ function fair(jvm: Jvm, { key, thread, leaseMs, waitMs }: Wish): JavaObject {
 
 function read(jvm: Jvm, { key, thread, leaseMs }: Wish): JavaObject {
   const channel = readWriteChannelOf(key);
-  const leases = readerLeaseKey(key, thread, 0).slice(0, -1);
-  // Without the colon at its end.
-  const tagged = readersPrefix(key).slice(0, -1);
-  const tryLock = step(jvm, READ.tryLock, [key, leases], [thread, leaseMs]);
+  const keys = readerKeys(key, thread);
+  const tryLock = step(jvm, READ.tryLock, keys, [thread, leaseMs]);
   return {
     ...{ verb: 'readLock', owner: thread, weight: READER, channel, isReentrant: true },
     ...{ tryOnce: tryLock, tryLock },
-    unlock: step(jvm, READ.unlock, [key, leases, tagged], [thread, channel]),
-    renew: step(jvm, READ.renew, [key, leases], [thread, leaseMs]),
+    unlock: step(jvm, READ.unlock, keys, [thread, channel]),
+    renew: step(jvm, READ.renew, keys, [thread, leaseMs]),
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { leaseOf } from '../../../../../test/read-write-lock/redisson-read-write.js';
+import { leaseOf } from '../../../../../test/support/redisson-read-write.js';
 import { deliver, deliveries } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import type { Script } from '../../core/redis/script.js';
