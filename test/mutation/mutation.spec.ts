@@ -75,7 +75,7 @@ it('a case that fails finds a mutant, and no other mutant', async () => {
 it('a history finds a mutant whose calls have other effects', async () => {
   const recording = new Recording();
   await recording.during([ACQUIRE_OR_QUEUE], async () => {
-    recording.history = ['lock', 1];
+    recording.history = { primitive: 'lock', seed: 1, java: false };
     await simulate(planOf('lock', 1, { sections: 100 }));
   });
   const simulated = new Simulated(recording.calls, [ACQUIRE_OR_QUEUE]);

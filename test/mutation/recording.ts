@@ -2,16 +2,27 @@ import { RedisServer } from '../../libs/redis-lock/src/testing/server/redis-serv
 import { bytesOf } from '../../libs/redis-lock/src/testing/server/bytes.js';
 import { CountingServer } from '../support/in-process/counting-server.js';
 import { Random } from '../support/random.js';
-import { planOf, PRIMITIVES, type Primitive } from '../simulation/plan.js';
+import { planOf, PRIMITIVES, SHARED, type Plan, type Primitive } from '../simulation/plan.js';
 import { simulate } from '../simulation/simulation.js';
 import { callOf, CHANNELS, damage, type NamedScript } from '../testing/script-calls.js';
 import { rowsOf, type Call } from './calls.js';
 import { watch } from './watch.js';
 
+/** A short history: the seeds make the differences. */
+export interface History {
+  readonly primitive: Primitive;
+  readonly seed: number;
+  readonly java: boolean;
+}
+
+export function planFor({ primitive, seed, java }: History): Plan {
+  return planOf(primitive, seed, { sections: 100, java });
+}
+
 /** A call, and where it came from. */
 export interface Recorded extends Call {
   /** Undefined for a random call. */
-  readonly history?: readonly [primitive: Primitive, seed: number] | undefined;
+  readonly history?: History | undefined;
   /** The statements that it reaches. */
   readonly path: readonly number[];
 }
@@ -19,8 +30,6 @@ export interface Recorded extends Call {
 /** The most calls of a script that reach the same statements, and in all. */
 const MOST_ALIKE = 15;
 const MOST_OF_SCRIPT = 2_000;
-/** Short histories: the seeds make the differences. */
-export const LIMITS = { sections: 100 };
 
 /** Keeps calls of scripts, with all that they see. */
 export class Recording {
@@ -86,12 +95,14 @@ function callBefore(
   return { script, keys: [...keys], args: [...args], ...seen, denied: [] };
 }
 
-/** Histories of each primitive, with the seeds from 1 on. */
+/** Histories of each primitive, with the seeds from 1 on, without Java and beside it. */
 export async function recordHistories(recording: Recording, seeds: number): Promise<void> {
-  for (const primitive of PRIMITIVES) {
-    for (let seed = 1; seed <= seeds; seed += 1) {
-      recording.history = [primitive, seed];
-      await simulate(planOf(primitive, seed, LIMITS));
+  for (let seed = 1; seed <= seeds; seed += 1) {
+    for (const [java, primitives] of [[false, PRIMITIVES] as const, [true, SHARED] as const]) {
+      for (const primitive of primitives) {
+        recording.history = { primitive, seed, java };
+        await simulate(planFor(recording.history));
+      }
     }
   }
   recording.history = undefined;

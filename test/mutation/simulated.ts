@@ -1,12 +1,11 @@
-import { planOf, type Primitive } from '../simulation/plan.js';
 import { simulate } from '../simulation/simulation.js';
 import { effectsOf } from './calls.js';
 import { luaByName, type Mutant, type Source } from './mutants.js';
-import { LIMITS, type Recorded } from './recording.js';
+import { planFor, type History, type Recorded } from './recording.js';
 import { beginRounds, plant } from './watch.js';
 
 /** A mutant is looked for in so many histories in which a call has other effects. */
-const MOST_HISTORIES = 1;
+const MOST_HISTORIES = 12;
 /** Once a mutant is known to differ, more of its calls are only counted. */
 const MOST_DIFFERING = 12;
 
@@ -50,16 +49,18 @@ export class Simulated {
 
   /** The promise that the mutant breaks in one of the histories, if there is one. */
   async find(mutant: Mutant, differing: readonly Recorded[]): Promise<string | undefined> {
-    const histories = new Map<string, readonly [Primitive, number]>();
-    for (const { history } of differing)
-      if (history) histories.set(history.join(' seed '), history);
-    for (const [name, [primitive, seed]] of [...histories].slice(0, MOST_HISTORIES)) {
+    const histories = new Map<string, History>();
+    for (const { history } of differing) if (history) histories.set(nameOf(history), history);
+    for (const [name, history] of [...histories].slice(0, MOST_HISTORIES)) {
       const undo = plant(mutant);
       beginRounds();
-      const { violation } = await simulate(planOf(primitive, seed, LIMITS));
+      const { violation } = await simulate(planFor(history));
       undo();
       if (violation !== undefined) return `${name} breaks "${violation.promise}"`;
     }
     return undefined;
   }
 }
+
+const nameOf = ({ primitive, seed, java }: History) =>
+  `${primitive}${java ? ' beside Java' : ''}, seed ${String(seed)},`;

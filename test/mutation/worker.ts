@@ -54,9 +54,9 @@ const JUDGES: Readonly<Record<Order['work'], (order: Order) => Promise<Judge | u
   },
 };
 
-const RANDOM_CALLS = 100_000;
+const RANDOM_CALLS = 300_000;
 /** Each primitive has so many. */
-const SEEDS = 10;
+const SEEDS = 30;
 
 Error.stackTraceLimit = 0;
 redirect();
