@@ -33,6 +33,11 @@ const UNCERTAIN: readonly FaultName[] = [
 const UNANSWERED: readonly FaultName[] = ['gives-up', 'full', 'failover'];
 /** After these, a subscription is not confirmed in time, or is none. */
 const DEAF: readonly FaultName[] = ['half-open', 'silence', 'latency', 'pause', 'stall'];
+/** After these, a subscription is made anew. Until it is confirmed, Redis cannot hear that its process dies. */
+const BREAKS: readonly FaultName[] = [
+  ...(['cut', 'unsent', 'unanswered'] as const),
+  ...(['restart', 'restart-old', 'restart-empty', 'failover'] as const),
+];
 const SMOOTH: readonly FaultName[] = ['shutdown', 'messages', 'wall-clock', 'delete'];
 
 export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[]): Rules {
@@ -40,6 +45,11 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
   const leaseMs = Math.max(3 * watchdogLeaseMs, 3_000, claimTimeMs);
   const servers = new Servers(addresses);
   const java = plan.threads === 0 ? undefined : javaRulesOf(plan, trial, servers, leaseMs);
+  // Beside Java, a process queues by a claim that its release writes, before it subscribes.
+  const isHeard =
+    java === undefined &&
+    wakeUp === 'message' &&
+    !DEAF.some((fault) => plan.faults.includes(fault));
   return {
     held: (key, owner) => {
       const all = servers.all((one) => trial.state.held(one, key, owner));
@@ -76,11 +86,8 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
       if (!plan.faults.includes('suspension')) return 0;
       return Math.min(1_000, Math.max(50, longestMs / 10)) + 1;
     },
-    // Beside Java, a process queues by a claim that its release writes, before it subscribes.
-    isHeard:
-      java === undefined &&
-      wakeUp === 'message' &&
-      !DEAF.some((fault) => plan.faults.includes(fault)),
+    isHeard,
+    knowsDeaths: isHeard && !BREAKS.some((fault) => plan.faults.includes(fault)),
     isOfSeveralKeys: plan.primitive === 'multi',
     maxWaitersPerKey,
     java,

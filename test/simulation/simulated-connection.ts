@@ -118,6 +118,7 @@ export class SimulatedConnection implements RedisConnection {
     this.#upListeners.clear();
     this.#hearing.close();
     this.#link?.cut();
+    for (const call of this.#pending.splice(0)) call.reject(brokenError());
     return Promise.resolve();
   }
 

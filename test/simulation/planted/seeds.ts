@@ -28,7 +28,7 @@ export const PLANTED: readonly Row[] = [
   ['lock', 'a suspension is not noticed', 231, 'exclusion'],
   ['lock', 'a lease is not shortened for other clocks', 10, 'held in Redis', []],
   ['lock', 'maxHoldMs is forgotten', 31, 'lease ends'],
-  ['lock', 'the dead are granted', 17, 'dead waiters'],
+  ['lock', 'the dead are granted', 45, 'dead waiters'],
   ['lock', 'a message without its grant', 1, 'held in Redis'],
   ['lock', 'a grant by message has no TTL', 1, 'lease ends'],
   ['lock', 'a grant by message has a count of 0', 1, 'hold count'],

@@ -133,7 +133,7 @@ export class Progress {
   #lookAtDead(key: string, owner: string): void {
     const { facts } = this;
     const death = this.#dead.get(clientOf(owner));
-    if (death === undefined || !facts.rules.isHeard || death.owners.has(owner)) return;
+    if (death === undefined || !facts.rules.knowsDeaths || death.owners.has(owner)) return;
     // Old data bring the dead back.
     if (facts.hasLostData(death.at)) return;
     const forMs = facts.now - death.at;

@@ -130,6 +130,8 @@ export interface Rules {
   unnoticedMs(leaseMs: number): number;
   /** Waiters have subscriptions, and Redis knows which of them are gone. */
   readonly isHeard: boolean;
+  /** Redis learns of each death by the end of a subscription. */
+  readonly knowsDeaths: boolean;
   /** A call waits for several keys, one after the other. */
   readonly isOfSeveralKeys: boolean;
   readonly maxWaitersPerKey: number;
