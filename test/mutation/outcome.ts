@@ -33,13 +33,30 @@ export function classOf(outcome: Outcome): Class {
 export const isFound = (outcome: Outcome) =>
   ['states', 'calls', 'simulation'].includes(classOf(outcome));
 
+/** The reason why such a change usually changes nothing. */
+const KINDS: readonly (readonly [RegExp, string])[] = [
+  [/redis\.pcall → /, 'Redis refuses no command there'],
+  [/: 15 → 1[46]/, 'no number has so many digits'],
+  [/: ([<>]=? → [<>]=?|\S+ → \(?-?\d+\)?)( |$)/, 'it differs at one value'],
+  [/: '\S+' → '[a-z]+'/, 'both commands answer alike'],
+  [/ → '\??'/, 'no code reads the text'],
+  [/ → (true|false|and|or|not not|[~=]=|[<>]=?)( |$)/, 'another condition decides'],
+];
+
+function kindOf(name: string): string {
+  return (
+    KINDS.find(([pattern]) => pattern.test(name))?.[1] ?? 'the rest of the script does the same'
+  );
+}
+
 export const REASONS: Readonly<Record<Class, (outcome: Outcome) => string>> = {
   states: ({ state }) => `found by a state: ${String(state)}`,
   calls: ({ call }) => `found by a kept call: ${String(call)}`,
   simulation: ({ history }) => `found by the simulation: ${String(history)}`,
   differs: ({ calls, differing = [] }) =>
     `${String(differing.length)} of ${String(calls)} recorded calls differ, and no promise is broken`,
-  same: ({ calls }) => `changes nothing in ${String(calls)} recorded calls`,
+  same: ({ name, calls }) =>
+    `${kindOf(name)}; ${String(calls)} recorded calls have the same effects`,
   unreached: () => 'no recorded call reaches it',
   silent: () => 'its process gives no answer',
 };

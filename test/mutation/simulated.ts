@@ -4,8 +4,6 @@ import { luaByName, type Mutant, type Source } from './mutants.js';
 import { planFor, type History, type Recorded } from './recording.js';
 import { beginRounds, plant } from './watch.js';
 
-/** A mutant is looked for in so many histories in which a call has other effects. */
-const MOST_HISTORIES = 12;
 /** Once a mutant is known to differ, more of its calls are only counted. */
 const MOST_DIFFERING = 12;
 
@@ -47,18 +45,15 @@ export class Simulated {
     return { calls: reaching.length, differing };
   }
 
-  /** The promise that the mutant breaks in one of the histories, if there is one. */
+  /** The promise that the mutant breaks in the history of the first of these calls, if it breaks one. */
   async find(mutant: Mutant, differing: readonly Recorded[]): Promise<string | undefined> {
-    const histories = new Map<string, History>();
-    for (const { history } of differing) if (history) histories.set(nameOf(history), history);
-    for (const [name, history] of [...histories].slice(0, MOST_HISTORIES)) {
-      const undo = plant(mutant);
-      beginRounds();
-      const { violation } = await simulate(planFor(history));
-      undo();
-      if (violation !== undefined) return `${name} breaks "${violation.promise}"`;
-    }
-    return undefined;
+    const history = differing.find((call) => call.history !== undefined)?.history;
+    if (history === undefined) return undefined;
+    const undo = plant(mutant);
+    beginRounds();
+    const { violation } = await simulate(planFor(history));
+    undo();
+    return violation && `${nameOf(history)} breaks "${violation.promise}"`;
   }
 }
 
