@@ -145,6 +145,8 @@ export class SimulatedConnection implements RedisConnection {
 
   #onConnected(link: Link): void {
     this.isUp = true;
+    // As in the library: another server may be the master.
+    this.#hearing.link?.cut();
     for (const call of this.#pending) {
       call.isResent = true;
       this.#send(link, call);

@@ -120,6 +120,20 @@ describe('openIoredisConnection', () => {
       endOwn();
     });
 
+    it('subscribes anew once only its own connection was cut: another server may be the master', async () => {
+      const client = own(new Redis(proxy.current.url));
+      const { connection } = open({ connection: client });
+      await eventually(() => connection.run(ECHO, ['k'], ['t']));
+      let confirmed = 0;
+      const listener = { message: () => undefined, confirmed: () => (confirmed += 1) };
+      const leave = connection.listen('news', listener);
+      await eventually(() => confirmed === 1);
+      proxy.current.cut({ where: ({ subscriber }) => !subscriber });
+      await eventually(() => confirmed === 2);
+      leave();
+      endOwn();
+    });
+
     it('leaves no listener behind, however often it is used by another application', async () => {
       const client = own(new Redis(redis.url));
       const before = listenersOf(client);

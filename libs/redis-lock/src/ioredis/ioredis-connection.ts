@@ -90,7 +90,6 @@ export class IoredisConnection implements RedisConnection {
   /** The run id of the server that gets the commands, if the user may read it. */
   #runId: Promise<string | undefined> = NOBODY;
   #leftAt = -Infinity;
-  #isLeaving = false;
 
   constructor(
     private readonly client: Redis | Cluster,
@@ -255,15 +254,14 @@ export class IoredisConnection implements RedisConnection {
     if (isCluster(client) || !reconnects(client)) return;
     if (!this.isUp || now - this.#leftAt < LEAVE_AGAIN_MS) return;
     this.#leftAt = now;
-    this.#isLeaving = true;
     client.disconnect(true);
   };
 
   readonly #onReady = (): void => {
     this.#trouble = undefined;
-    // Only now: messages must not come from a server that this connection has left.
-    if (this.#isLeaving) this.messages.renew?.();
-    this.#isLeaving = false;
+    // Only now: messages must not come from a server that this connection has left. It has become a
+    // replica, and repeats a grant that its master took back because no subscriber was there.
+    this.messages.renew?.();
     this.#lookAtServer();
     // The database reports a refusal itself.
     if (this.#database?.isConfirmed === false) this.#database.confirm().catch(() => undefined);
