@@ -28,10 +28,10 @@ export async function end(
 
 /** Once all is quiet. */
 async function lookAtEnd(simulation: Simulation, look: NonNullable<Trial['atEnd']>): Promise<void> {
-  const { world, referee, rules, applications } = simulation;
+  const { world, referee, applications } = simulation;
   const [app] = applications;
   if (app === undefined) return;
-  await world.run(() => referee.isQuiet(rules.settleMs));
+  await world.run(() => referee.isQuiet());
   let isOver = false;
   const over = () => {
     isOver = true;

@@ -17,6 +17,8 @@ export class Faults {
   readonly #occasions: readonly Occasion[];
   readonly #mishaps: readonly Mishap[];
 
+  readonly #demoted: SimulatedServer[] = [];
+
   constructor(private readonly simulation: Simulation) {
     const faults = simulation.plan.faults.filter((one) => !simulation.excludes(one));
     this.#occasions = OCCASIONS.filter((one) => faults.includes(one));
@@ -54,6 +56,7 @@ export class Faults {
     weather.spikes = 0;
     for (const server of servers) server.isFull = false;
     for (const { mishaps } of applications) for (const one of MISHAPS) mishaps.set(one, 0);
+    this.#leaveDemoted();
   }
 
   #happen(fault: Occasion): void {
@@ -187,8 +190,15 @@ export class Faults {
     }
     world.after(ms, () => {
       master.isDemoted = true;
+      this.#demoted.push(master);
       this.simulation.java?.findMaster();
+      if (!this.simulation.isStormy) this.#leaveDemoted();
     });
+  }
+
+  /** At last each process has found the new masters, also one that sends nothing. */
+  #leaveDemoted(): void {
+    for (const { links } of this.#demoted) for (const link of [...links]) link.cut();
   }
 
   #deleteOne(master: SimulatedServer, which: RegExp): void {

@@ -115,7 +115,12 @@ function judge(
   if (setting > 0 || sets !== 1) return;
   const since = Math.max(doneAt, begunAt);
   const isQuiet = !referee.wasDisturbed(process, since);
-  if (waitTimeMs === 0 || !(isQuiet || rules.isSmooth)) return;
+  if (!(isQuiet || rules.isSmooth)) return;
+  if (waitTimeMs === 0) {
+    const isWrong = !isOpen && begunAt - doneAt > SLACK_MS;
+    if (isWrong) referee.broken('latch', `${name} is open, and a caller is told that it is not`);
+    return;
+  }
   const lateMs = world.now - since - (isQuiet ? rules.freeMs : rules.pollMs) - SLACK_MS;
   if (lateMs > 0) referee.broken('latch', `${name}: a waiter is late by ${String(lateMs)} ms`);
 }

@@ -29,6 +29,7 @@ export class Link {
   #thereAt = 0;
   #backAt = 0;
   #isForgotten = false;
+  #isArriving = false;
   readonly #forgotten: (() => void)[] = [];
 
   /** @param onBroken the process learns that it is cut */
@@ -46,14 +47,20 @@ export class Link {
   /** Does the work at the server, once it has arrived. */
   send(work: () => void): number {
     this.#thereAt = this.#arrival(this.#thereAt);
-    this.site.world.at(this.#thereAt, this.#unlessCut(work), this.server, ARRIVAL);
+    const arrive = () => {
+      if (!this.isCut || (this.#isArriving && !this.#isForgotten && this.server.isUp)) work();
+    };
+    this.site.world.at(this.#thereAt, arrive, this.server, ARRIVAL);
     return this.#thereAt;
   }
 
   /** Does the work in the process, once it has arrived. */
   deliver(work: () => void): number {
     this.#backAt = this.#arrival(this.#backAt);
-    this.site.world.at(this.#backAt, this.#unlessCut(work), this.site.process, ARRIVAL);
+    const arrive = () => {
+      if (!this.isCut) work();
+    };
+    this.site.world.at(this.#backAt, arrive, this.site.process, ARRIVAL);
     return this.#backAt;
   }
 
@@ -64,7 +71,7 @@ export class Link {
   }
 
   /**
-   * Requests and answers on their way are lost.
+   * Answers on their way are lost. Requests are, too, or the server has them before it notices.
    * @param noticedAfterMs how long the process believes in it
    * @param forgottenAfterMs how long the server believes in it
    */
@@ -72,6 +79,7 @@ export class Link {
     if (this.isCut) return;
     this.isCut = true;
     const { world, process } = this.site;
+    this.#isArriving = world.random.chance(0.5);
     world.at(world.now + noticedAfterMs, this.onBroken, process, ARRIVAL);
     world.after(forgottenAfterMs, () => {
       this.#forget();
@@ -82,12 +90,6 @@ export class Link {
     this.#isForgotten = true;
     this.server.links.delete(this);
     for (const callback of this.#forgotten.splice(0)) callback();
-  }
-
-  #unlessCut(work: () => void): () => void {
-    return () => {
-      if (!this.isCut) work();
-    };
   }
 
   #arrival(last: number): number {

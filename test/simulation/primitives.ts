@@ -1,3 +1,4 @@
+import { LeaseLostError } from '../../libs/redis-lock/src/core/api/errors.js';
 import type { Lease } from '../../libs/redis-lock/src/core/api/lease.js';
 import type { MultiLease } from '../../libs/redis-lock/src/primitives/multi-lock/multi-lease.js';
 import type { Random } from '../support/random.js';
@@ -198,11 +199,15 @@ export const TRIALS: Record<Primitive, Trial> = {
       return (key) => {
         const options = { fenced: true };
         const work = async ({ fencingToken }: Lease) => {
-          const since = world.now;
-          const written = await guard
-            .write(fencingToken, `guarded ${key}`, 'set', String(fencingToken))
-            .catch(() => false);
-          if (written) referee.wrote(key, Number(fencingToken), since);
+          for (let writes = 0; writes < 2; writes += 1) {
+            const since = world.now;
+            const token = Number(fencingToken);
+            const written = await guard
+              .write(fencingToken, `guarded ${key}`, 'set', String(fencingToken))
+              .catch((error: unknown) => error);
+            if (written === true) referee.wrote(key, token, since);
+            else if (written instanceof LeaseLostError) referee.overtaken(key, token);
+          }
         };
         return { ...EXCLUSIVE, key, holdable: locks.get(key), options, work };
       };

@@ -93,6 +93,11 @@ export class Referee {
     return this.#facts.isQuiet(ms);
   }
 
+  /** The consequences of the last disturbance are over then. */
+  get quietSince(): number {
+    return this.#facts.quietSince;
+  }
+
   asked(asked: Asked): void {
     this.#keys.add(asked.key);
     this.#sides.asked(asked);
@@ -168,6 +173,11 @@ export class Referee {
   ran(job: string, since: number): void {
     this.progressed();
     this.#leases.ran(job, since);
+  }
+
+  /** A guarded resource has refused a write: there is a newer holder. */
+  overtaken(key: string, token: number): void {
+    this.#leases.overtaken(key, token);
   }
 
   /** A guarded resource has accepted a write. */

@@ -1,4 +1,5 @@
 import { OF_JAVA } from './java/jvm.js';
+import { REVIVES } from './java/java-side.js';
 import type { FaultName, Plan, Settings } from './plan.js';
 import type { Trial } from './primitives.js';
 import type { JavaRules, Rules } from './referee.js';
@@ -17,6 +18,8 @@ const LOOK_MS = 1_000;
 
 /** Several dead waiters, one after the other. */
 const FORGOTTEN_MS = 80_000;
+/** Old data bring back the waiters of several dead processes. */
+const REVIVED_MS = 300_000;
 
 /** A request of a process that is cut off may arrive so late. */
 const LATE_MS = 10_000;
@@ -96,7 +99,9 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
 
 /** A fair queue that has lost its records keeps the dead until their scores are over. */
 function moreMsOf({ faults }: Plan, { isFair, settleMs = 0 }: Trial): number {
-  return isFair && faults.includes('eviction') ? settleMs + FORGOTTEN_MS : settleMs;
+  if (!isFair || !faults.includes('eviction')) return settleMs;
+  const isOld = REVIVES.some((fault) => faults.includes(fault));
+  return settleMs + (isOld ? REVIVED_MS : FORGOTTEN_MS);
 }
 
 function freeMsOf({ settings }: Plan, trial: Trial): number {

@@ -52,6 +52,8 @@ export class SimulatedServer extends CountingServer implements Actor {
   readonly links = new Set<Link>();
   readonly replicas: Replica[] = [];
   readonly writes: Write[] = [];
+  /** The server that it has replaced. */
+  #former: SimulatedServer | undefined;
   #runId: string;
   #startedAt: number;
 
@@ -79,6 +81,12 @@ export class SimulatedServer extends CountingServer implements Actor {
       return command.run(store, words, server);
     };
     return { ...command, run };
+  }
+
+  /** A replica has each message, too, and its subscribers count for nothing. */
+  override publish(channel: string, message: string, isSharded: boolean): number {
+    if (this.#former?.isDemoted === true) this.#former.publish(channel, message, isSharded);
+    return super.publish(channel, message, isSharded);
   }
 
   override whenInStep(replicas: number, ms: number, callback: (have: number) => void): void {
@@ -128,6 +136,7 @@ export class SimulatedServer extends CountingServer implements Actor {
     const [base = '', number = 1] = this.name.split('n');
     const successor = new SimulatedServer(this.world, `${base}n${String(Number(number) + 1)}`);
     successor.clockAheadMs = this.clockAheadMs;
+    successor.#former = this;
     successor.#take(this.past(replica));
     for (const { lagMs } of this.replicas.splice(0)) successor.replicate(lagMs);
     return successor;

@@ -35,6 +35,8 @@ const STORMY = 0.75;
 const STORM_MS = 60_000;
 /** If no caller is granted anything for so long after the last fault, none ever will be. */
 const STUCK_MS = 120_000;
+/** The pause between two calls of one that does not rest. */
+const PROBE_MS = 5_000;
 const LOOK_MS = 25;
 
 /** A world from its first event to its last: processes, servers, callers, faults and a referee. */
@@ -85,6 +87,19 @@ export class Simulation {
 
   get isStormy(): boolean {
     return this.referee.sections < this.plan.sections * STORMY && this.world.now < STORM_MS;
+  }
+
+  /**
+   * After the last fault, callers begin anew once all is quiet. Then each promise counts. The first
+   * caller of a process goes on now and then: only calls end what the dead have left.
+   */
+  async rest(process: SimulatedProcess, isFirst: boolean): Promise<void> {
+    for (;;) {
+      const restMs = this.isStormy ? 0 : this.referee.quietSince - this.world.now;
+      if (restMs <= 0) return;
+      await process.sleep(isFirst ? Math.min(restMs, PROBE_MS) : restMs);
+      if (isFirst) return;
+    }
   }
 
   async run(): Promise<Verdict> {
@@ -149,6 +164,7 @@ export class Simulation {
       const call = async () => {
         await process.sleep(random.next() * 20);
         while (this.referee.sections < plan.sections && this.applications.has(app)) {
+          await this.rest(process, i === 0);
           const key = `key${String(random.int(1, plan.keys))}`;
           await visit(key, random);
           await process.sleep(random.chance(0.8) ? 0 : random.next() * 50);
@@ -199,8 +215,8 @@ export class Simulation {
   #isOver(): boolean {
     if (this.referee.violation !== undefined) return true;
     if (this.#running === 0 && this.referee.sections >= this.plan.sections) return true;
-    const { world, referee, rules } = this;
-    return referee.isQuiet(rules.settleMs) && world.now - referee.progressAt > STUCK_MS;
+    const { world, referee } = this;
+    return world.now - Math.max(referee.progressAt, referee.quietSince) > STUCK_MS;
   }
 
   #lookAround(): void {

@@ -90,15 +90,30 @@ export class Visitor {
     const { random, referee } = this;
     const options = () => nestedOptionsOf(way, this.plan.settings, random);
     const before = this.world.now;
+    const ends = stays.map(({ endsBy }) => endsBy);
     const { doubts } = this.answers;
     const nested = () => this.#scoped(way, options(), stays);
     await (random.chance(0.3) ? Promise.all([nested(), nested()]) : nested());
     if (doubts === this.answers.doubts) {
-      for (const stay of stays) if (referee.look(stay)) this.#count(stay, before);
+      for (const [i, stay] of stays.entries()) {
+        if (referee.look(stay)) this.#count(stay, before);
+        stay.endsBy = Math.max(ends[i] ?? Infinity, this.#oneLeaseFromNow(stay));
+      }
+      if (random.chance(0.1)) await this.#outstay(stays);
     }
     if (random.chance(0.05)) await this.#waitForItself(way);
     const inner = way.inside !== undefined && random.chance(0.5) ? way.inside : way;
     return random.chance(0.1) ? this.#bare(inner, options(), false, stays) : undefined;
+  }
+
+  /** What has an end has it also after nested calls. */
+  async #outstay(stays: Stays): Promise<void> {
+    await this.app.process.sleep(this.random.next() * 3 * this.plan.settings.watchdogLeaseMs);
+    for (const stay of stays) this.referee.look(stay);
+  }
+
+  #oneLeaseFromNow({ process, leaseMs }: Stay): number {
+    return this.world.now - process.suspendedMs + 1.01 * leaseMs + SPARE_MS;
   }
 
   /** A new owner, which cannot be granted what its own caller holds. */
@@ -146,12 +161,7 @@ export class Visitor {
     const stays = parts.map(([key, part]) => this.#stay(asked, options, key, part));
     this.answers.granted(asked, lease);
     // The lease of a hold is the longest of its calls.
-    for (const { parents, leaseMs } of stays) {
-      for (const parent of parents) {
-        parent.endsBy = Infinity;
-        parent.leaseMs = Math.max(parent.leaseMs, leaseMs);
-      }
-    }
+    for (const stay of stays) prolong(stay.parents, stay);
     this.referee.granted(asked, stays);
     return stays;
   }
@@ -166,7 +176,19 @@ export class Visitor {
     const lastsMs = isApart ? ((maxHoldMs ?? 0) + leaseMs) * 1.01 + SPARE_MS : Infinity;
     const endsBy = now - asked.process.suspendedMs + lastsMs;
     const times = { grantedAt: now, leaseMs, endsBy, minHoldMs };
-    return { ...asked, ...times, key, lease, isFixed };
+    // Few callers read it.
+    const signal = this.random.chance(0.3) ? lease.signal : undefined;
+    return { ...asked, ...times, key, lease, isFixed, signal };
+  }
+}
+
+/** Around a nested call. */
+function prolong(stays: Stays, inner: Stay): void {
+  for (const stay of stays) {
+    stay.endsBy = Infinity;
+    stay.leaseMs = Math.max(stay.leaseMs, inner.leaseMs);
+    stay.minHoldMs = Math.max(stay.minHoldMs, inner.minHoldMs);
+    prolong(stay.parents, inner);
   }
 }
 

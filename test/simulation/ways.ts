@@ -58,6 +58,7 @@ export function nestedOptionsOf(
   return {
     waitTimeMs: LONG_MS,
     ...(isFixed ? { leaseTimeMs: random.int(100, 3 * watchdogLeaseMs) } : {}),
+    ...(!isFixed && way.canBeKept && random.chance(0.03) ? { minHoldMs: random.int(1, 200) } : {}),
     ...way.options,
   };
 }

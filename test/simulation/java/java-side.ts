@@ -102,6 +102,7 @@ export class JavaSide {
     const thread = new JavaThread(simulation, jvm, this.#habits, random);
     await jvm.process.sleep(random.next() * 20);
     while (referee.sections < plan.sections) {
+      await simulation.rest(jvm.process, false);
       await thread.visit(`key${String(random.int(1, plan.keys))}`);
       await jvm.process.sleep(random.chance(0.8) ? 0 : random.next() * 50);
     }

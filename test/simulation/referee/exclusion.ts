@@ -20,6 +20,7 @@ export class Exclusion {
   /** Each grant names the count that it wants. Nothing else of its owner is on its way then. */
   granted(stay: Stay): void {
     const parent = parentOf(stay);
+    if (parent === undefined && stay.weight === 1) this.#checkOwn(stay);
     // Readers join together.
     if (parent === undefined || stay.weight === 1) this.counts(stay);
     if (parent === undefined || stay.weight < 1) return;
@@ -28,6 +29,18 @@ export class Exclusion {
       this.facts.broken(
         'turns of siblings',
         `${of(other)} and ${of(stay)} hold ${stay.key} at once`,
+      );
+    }
+  }
+
+  /** A grant ends what its process has held before, whatever Redis has lost. */
+  #checkOwn(stay: Stay): void {
+    const { rules } = this.facts;
+    for (const other of this.facts.on(stay.key)) {
+      if (!rules.isCounted || other.process !== stay.process || !isHeld(other)) continue;
+      this.facts.broken(
+        'exclusion',
+        `${of(stay)} and ${of(other)} of one process hold ${stay.key}`,
       );
     }
   }
@@ -79,7 +92,7 @@ export class Exclusion {
 
   /** A wall clock that is set back hides as much of a suspension. */
   #unnoticedMs(stay: Stay): number {
-    const leastMs = this.facts.rules.unnoticedMs(this.facts.longestMs(stay));
+    const leastMs = this.facts.rules.unnoticedMs(stay.leaseMs);
     return leastMs === 0 ? 0 : leastMs + stay.process.setBackMs(rootOf(stay).at);
   }
 }

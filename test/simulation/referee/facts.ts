@@ -27,7 +27,6 @@ export class Facts {
   /** When something was granted or released last, by key. */
   readonly changedAt = new Map<string, number>();
   readonly #disturbances: Disturbance[] = [];
-  readonly #longestMs = new WeakMap<Stay, number>();
   #lastLossAt = -Infinity;
   #quietSince = -Infinity;
 
@@ -82,19 +81,12 @@ export class Facts {
   keep(stay: Stay): void {
     const stays = this.stays.get(stay.key) ?? new Set();
     this.stays.set(stay.key, stays.add(stay));
-    const longestMs = Math.max(this.longestMs(stay), stay.leaseMs);
-    this.#longestMs.set(rootOf(stay), longestMs);
-  }
-
-  /** The longest lease of its hold: a call that has ended may have asked for it. */
-  longestMs(stay: Stay): number {
-    return this.#longestMs.get(rootOf(stay)) ?? stay.leaseMs;
   }
 
   /** Two of them may hold it for a while after Redis has lost the data of one. */
   isExcused(stay: Stay): boolean {
     if (this.#lastLossAt < rootOf(stay).at) return false;
-    return this.now <= this.#lastLossAt + this.longestMs(stay) + ON_ITS_WAY_MS;
+    return this.now <= this.#lastLossAt + stay.leaseMs + ON_ITS_WAY_MS;
   }
 
   dead(process: SimulatedProcess): void {

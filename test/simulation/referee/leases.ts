@@ -35,6 +35,9 @@ export class Leases {
   }
 
   look(stay: Stay): void {
+    if (stay.lease.state === 'lost' && stay.signal?.aborted === false) {
+      this.facts.broken('events', `${of(stay)} is lost, and its signal does not say so`);
+    }
     const lateMs = this.facts.now - stay.process.suspendedMs - stay.endsBy;
     if (lateMs <= 0 || !isHeld(stay)) return;
     this.facts.broken(
@@ -75,6 +78,13 @@ export class Leases {
       if (!wasOurs || facts.hasLostData(stay.at)) return;
       facts.broken('release', `${of(stay)} lost ${stay.key}, which it held at its release`);
     }
+  }
+
+  /** A guarded resource has refused a write. */
+  overtaken(key: string, token: number): void {
+    const { facts } = this;
+    if (token < (this.#tokens.get(key) ?? 0) || facts.hasLostData(0)) return;
+    facts.broken('stale write refused', `${key}: ${String(token)} is the newest, and is refused`);
   }
 
   /** A guarded resource has accepted a write. */

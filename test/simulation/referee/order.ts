@@ -30,11 +30,13 @@ export class Order {
 
   granted(stay: Stay): void {
     if (this.facts.rules.isOfPermits) this.#checkPermits(stay);
+    const endsByItself = stay.minHoldMs > 0 || (stay.isFixed && !stay.isNested);
+    if (endsByItself && stay.isNested) this.disorder(stay.key, stay.leaseMs + stay.minHoldMs);
     if (!stay.inOrder || stay.isNested) return;
     for (const other of this.facts.waiting)
       if (isBeside(stay, other)) this.#checkCallers(stay, other);
     if (this.facts.rules.batch.most > 0) this.#checkRuns(stay);
-    if (stay.minHoldMs > 0 || stay.isFixed) this.disorder(stay.key, stay.leaseMs + stay.minHoldMs);
+    if (endsByItself) this.disorder(stay.key, stay.leaseMs + stay.minHoldMs);
   }
 
   /** A lock that a lease or `minHoldMs` frees is for everyone. */
@@ -43,7 +45,9 @@ export class Order {
     this.#orderlySince.set(key, Math.max(until, this.#orderlySince.get(key) ?? 0));
   }
 
-  refused({ key, process }: Asked): void {
+  /** A single attempt has no turn. */
+  refused({ key, process, waitTimeMs }: Asked): void {
+    if (waitTimeMs === 0) return;
     const left = this.#left.get(key) ?? new Map<SimulatedProcess, number>();
     this.#left.set(key, left.set(process, this.facts.now));
   }
@@ -61,7 +65,7 @@ export class Order {
     }
     const oldest = [...heads.values()].find((one) => one.weight > stay.weight);
     if (oldest === undefined || oldest.at + 2 * ON_ITS_WAY_MS > stay.at) return;
-    if (!facts.isQuiet(facts.now - oldest.at + facts.rules.settleMs)) return;
+    if (!facts.isQuiet(facts.now - oldest.at)) return;
     const passed = (this.#passed.get(oldest) ?? 0) + 1;
     this.#passed.set(oldest, passed);
     if (passed <= MOST_PASSED) return;
@@ -73,7 +77,7 @@ export class Order {
     const isOfOrder = facts.rules.isFair || other.process === stay.process;
     const marginMs = other.process === stay.process ? 0.01 : MARGIN_MS;
     if (!isOfOrder || other.at + marginMs >= stay.at) return;
-    if (!facts.isQuiet(facts.now - other.at + facts.rules.settleMs)) return;
+    if (!facts.isQuiet(facts.now - other.at)) return;
     facts.broken('order of callers', `${of(stay)} acquired ${stay.key} before ${of(other)}`);
   }
 
@@ -115,7 +119,7 @@ export class Order {
       // A turn that is shorter than the pause between its polls is over before it finds it.
       const isMissed = !facts.rules.isHeard && other.askedMs <= facts.rules.pollMs;
       if (other.at > from || hasLeft || hasHadTurn || isMissed) continue;
-      if (!facts.isQuiet(facts.now - other.at + facts.rules.settleMs)) continue;
+      if (!facts.isQuiet(facts.now - other.at)) continue;
       facts.broken('turns of processes', `${of(stay)} ${what} on ${key}, and ${of(other)} waits`);
     }
   }

@@ -84,7 +84,7 @@ export class Outsiders {
     if (this.#isTold.get(key) !== true) return;
     if (facts.now - since <= facts.rules.freeMs + 2 * ON_ITS_WAY_MS) return;
     if (!asked.isAsleep || process.isStill || !this.#isNext(asked)) return;
-    if (!facts.isQuiet(facts.now - asked.at + facts.rules.settleMs)) return;
+    if (!facts.isQuiet(facts.now - asked.at)) return;
     const freeMs = String(facts.now - since);
     facts.broken('progress', `${of(asked)} sleeps, and ${key} is free for ${freeMs} ms`);
   }
@@ -114,7 +114,7 @@ export class Outsiders {
       if (waitedMs > Math.min(IN_SCORE_MS, other.waitTimeMs)) continue;
       // Behind a Java thread that has waited for long, Java may remove it.
       if (other.waitTimeMs < LONG_MS) continue;
-      if (!facts.isQuiet(waitedMs + facts.rules.settleMs)) continue;
+      if (!facts.isQuiet(waitedMs)) continue;
       facts.broken('order of callers', `${of(stay)} acquired ${stay.key} before ${of(other)}`);
     }
   }
@@ -134,7 +134,7 @@ export class Outsiders {
     const others: Iterable<Asked> = isOfJava ? facts.waiting : this.facts.outsiders;
     for (const other of others) {
       if (!this.#isBeside(stay, other) || other.at > run.since) continue;
-      if (!facts.isQuiet(facts.now - other.at + facts.rules.settleMs)) continue;
+      if (!facts.isQuiet(facts.now - other.at)) continue;
       facts.broken(
         'share of Java',
         `${of(stay)} has ${key} as the ${String(run.count)}th of its side, and ${of(other)} waits`,

@@ -1,6 +1,6 @@
 import type { Facts } from './facts.js';
 import type { Leases } from './leases.js';
-import { of, ON_ITS_WAY_MS, type Asked } from './promises.js';
+import { isInside, of, ON_ITS_WAY_MS, parentOf, type Asked } from './promises.js';
 
 /** A grant whose caller has left is released within this time. */
 const LATE_MS = 400;
@@ -33,6 +33,7 @@ export class Progress {
     const counts = new Map<string, number>();
     for (const asked of this.facts.waiting) {
       this.#lookAfter(asked);
+      if (asked.isNested) this.#lookAfterNested(asked);
       this.#count(asked, counts);
     }
   }
@@ -60,9 +61,9 @@ export class Progress {
     const waiting = [...facts.waiting].filter((one) => one.waitTimeMs > 0 && !one.process.isStill);
     const [first] = waiting;
     if (first === undefined || [...facts.stays.values()].some(({ size }) => size > 0)) return;
-    const { freeMs, settleMs } = facts.rules;
+    const { freeMs } = facts.rules;
     const asked = Math.max(...waiting.map(({ at }) => at));
-    const quietSince = Math.max(facts.quietSince + settleMs, this.#outsiderAt);
+    const quietSince = Math.max(facts.quietSince, this.#outsiderAt);
     const since = Math.max(quietSince, asked, ...facts.changedAt.values());
     if (facts.now - since <= IDLE_MS + 2 * freeMs) return;
     facts.broken('progress', `${of(first)} waits, and no caller holds anything`);
@@ -78,10 +79,10 @@ export class Progress {
 
   #lookAfter(asked: Asked): void {
     const { facts } = this;
-    const { freeMs, isOfSeveralKeys, settleMs } = facts.rules;
+    const { freeMs, isOfSeveralKeys } = facts.rules;
     const { key, at, process, waitTimeMs } = asked;
     const since = Math.max(
-      ...[this.#freeSince.get(key) ?? Infinity, at, facts.quietSince + settleMs],
+      ...[this.#freeSince.get(key) ?? Infinity, at, facts.quietSince],
       facts.changedAt.get(key) ?? 0,
     );
     if (
@@ -93,6 +94,21 @@ export class Progress {
       return;
     const freeFor = String(facts.now - since);
     facts.broken('progress', `${of(asked)} waits for ${key}, which is free for ${freeFor} ms`);
+  }
+
+  /** A nested call waits for its siblings only. */
+  #lookAfterNested(asked: Asked): void {
+    const { facts } = this;
+    const parent = parentOf(asked);
+    // A red lock waits for the votes of its servers, too.
+    if (parent === undefined || asked.weight < 1 || !facts.rules.isKnown) return;
+    if (!facts.isQuiet()) return;
+    const stays = [...facts.on(asked.key)];
+    const isFree = stays.includes(parent) && !stays.some((one) => isInside(one, parent));
+    const sinceMs =
+      facts.now - Math.max(asked.at, facts.changedAt.get(asked.key) ?? 0, facts.quietSince);
+    if (!isFree || sinceMs <= LATE_MS) return;
+    facts.broken('progress', `${of(asked)} waits inside of ${of(parent)}, which no sibling is in`);
   }
 
   #count({ process, key, waitTimeMs, isNested }: Asked, counts: Map<string, number>): void {
@@ -116,8 +132,7 @@ export class Progress {
       const name = `${key} ${owner}`;
       const since = this.#strays.get(name);
       const isKept = facts.now < this.leases.keptUntil(key) + ON_ITS_WAY_MS;
-      if (known.has(owner) || isKept || !facts.isQuiet(facts.rules.settleMs))
-        this.#strays.delete(name);
+      if (known.has(owner) || isKept || !facts.isQuiet()) this.#strays.delete(name);
       else if (since === undefined) this.#strays.set(name, facts.now);
       else if (facts.now - since > LATE_MS) {
         facts.broken('late grants', `${owner} holds ${key} for no caller`);

@@ -58,7 +58,9 @@ export interface Asked {
 }
 
 /** A lease, as far as it concerns the referee. */
-export type HeldLease = Pick<Lease, 'owner' | 'remainingMs' | 'fencingToken' | 'assertHeld'>;
+export type HeldLease = Pick<Lease, 'owner' | 'remainingMs' | 'fencingToken' | 'assertHeld'> &
+  // Java has none.
+  Partial<Pick<Lease, 'state'>>;
 
 /** A Java thread that wants a hold. */
 export interface Outsider extends Asked {
@@ -79,7 +81,10 @@ export interface Stay extends Asked {
    * suspension of its process counts.
    */
   endsBy: number;
-  readonly minHoldMs: number;
+  /** The longest of its hold, too. */
+  minHoldMs: number;
+  /** Aborted once the lease is lost, if its caller has read it. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Rules about Java services with Redisson. */
@@ -161,8 +166,13 @@ export function isHeld({ lease }: Stay): boolean {
 }
 
 /** The hold that this one has joined. */
-export function parentOf({ parents, key }: Stay): Stay | undefined {
+export function parentOf({ parents, key }: Asked): Stay | undefined {
   return parents.findLast((parent) => parent.key === key);
+}
+
+export function isInside(stay: Stay, outer: Stay): boolean {
+  const parent = parentOf(stay);
+  return parent !== undefined && (parent === outer || isInside(parent, outer));
 }
 
 /** The first call of the hold. */

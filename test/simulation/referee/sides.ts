@@ -45,7 +45,7 @@ export class Sides {
         continue;
       // It was there while the last writer wrote.
       if (reader.process.isStill || reader.at + ON_ITS_WAY_MS > Math.min(begun, ended)) continue;
-      if (!facts.isQuiet(facts.now - reader.at + facts.rules.settleMs)) continue;
+      if (!facts.isQuiet(facts.now - reader.at)) continue;
       this.#broken(`${of(stay)} writes again before ${of(reader)} reads`, stay);
     }
   }
@@ -62,7 +62,7 @@ export class Sides {
     if ([...facts.on(key)].some(isWriter)) return;
     for (const writer of this.#writersOn(key)) {
       if (writer.process.isStill || writer.at + 2 * ON_ITS_WAY_MS > at) continue;
-      if (!facts.isQuiet(facts.now - writer.at + facts.rules.settleMs)) continue;
+      if (!facts.isQuiet(facts.now - writer.at)) continue;
       this.#broken(`${of(stay)} reads before ${of(writer)} writes`, stay);
     }
   }
