@@ -101,7 +101,7 @@ export class Referee {
   asked(asked: Asked): void {
     this.#keys.add(asked.key);
     this.#sides.asked(asked);
-    this.#facts.waiting.add(asked);
+    this.#facts.asked(asked, this.#facts.waiting);
   }
 
   /** A caller got what it wanted. */

@@ -17,6 +17,10 @@ interface Disturbance {
   readonly process: SimulatedProcess | undefined;
 }
 
+/** Scores of a fair queue may be used up later. */
+const IN_SCORE_MS = 10_000;
+const LONG_MS = 20_000;
+
 /** The state so far: who waits, who holds, and what disturbs them. */
 export class Facts {
   violation: Violation | undefined;
@@ -27,6 +31,7 @@ export class Facts {
   /** When something was granted or released last, by key. */
   readonly changedAt = new Map<string, number>();
   readonly #disturbances: Disturbance[] = [];
+  readonly #queuedSince = new Map<string, number>();
   #lastLossAt = -Infinity;
   #quietSince = -Infinity;
 
@@ -49,6 +54,22 @@ export class Facts {
     if (this.violation !== undefined) return;
     this.violation = { promise, text };
     this.history.add({ type: 'violation', promise, text });
+  }
+
+  /** A caller of either side waits. */
+  asked<A extends Asked>(asked: A, side: Set<A>): void {
+    const all = [...this.waiting, ...this.outsiders];
+    if (!all.some(({ key }) => key === asked.key)) this.#queuedSince.set(asked.key, this.now);
+    side.add(asked);
+  }
+
+  /**
+   * Java removes a waiter whose score has passed. A score counts from the time at which the queue
+   * began, and not from its own.
+   */
+  isInScore({ key, waitTimeMs }: Asked): boolean {
+    const ageMs = this.now - (this.#queuedSince.get(key) ?? this.now);
+    return waitTimeMs >= LONG_MS && ageMs <= IN_SCORE_MS;
   }
 
   disturbed(process: SimulatedProcess | undefined, until: number): void {

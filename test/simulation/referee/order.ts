@@ -77,6 +77,7 @@ export class Order {
     const isOfOrder = facts.rules.isFair || other.process === stay.process;
     const marginMs = other.process === stay.process ? 0.01 : MARGIN_MS;
     if (!isOfOrder || other.at + marginMs >= stay.at) return;
+    if (facts.rules.isFair && facts.rules.java !== undefined && !facts.isInScore(other)) return;
     if (!facts.isQuiet(facts.now - other.at)) return;
     facts.broken('order of callers', `${of(stay)} acquired ${stay.key} before ${of(other)}`);
   }

@@ -11,9 +11,6 @@ interface Run {
 
 /** Far more than each side gets in a row while the other waits. */
 const MOST_IN_A_ROW = 24;
-/** Scores of a fair queue may be used up later. */
-const IN_SCORE_MS = 10_000;
-const LONG_MS = 20_000;
 
 /** Java services with Redisson, which share a lock with the processes. */
 export class Outsiders {
@@ -29,7 +26,7 @@ export class Outsiders {
 
   asked(asked: Outsider): void {
     this.#processes.add(asked.process);
-    this.facts.outsiders.add(asked);
+    this.facts.asked(asked, this.facts.outsiders);
   }
 
   granted(asked: Outsider): void {
@@ -110,11 +107,7 @@ export class Outsiders {
       ? [...facts.waiting, ...this.facts.outsiders]
       : this.facts.outsiders) {
       if (!this.#isBeside(stay, other) || other.at + MARGIN_MS >= stay.at) continue;
-      const waitedMs = facts.now - other.at;
-      if (waitedMs > Math.min(IN_SCORE_MS, other.waitTimeMs)) continue;
-      // Behind a Java thread that has waited for long, Java may remove it.
-      if (other.waitTimeMs < LONG_MS) continue;
-      if (!facts.isQuiet(waitedMs)) continue;
+      if (!facts.isInScore(other) || !facts.isQuiet(facts.now - other.at)) continue;
       facts.broken('order of callers', `${of(stay)} acquired ${stay.key} before ${of(other)}`);
     }
   }

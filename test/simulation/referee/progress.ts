@@ -79,7 +79,9 @@ export class Progress {
 
   #lookAfter(asked: Asked): void {
     const { facts } = this;
-    const { freeMs, isOfSeveralKeys } = facts.rules;
+    const { isOfSeveralKeys, java, pollMs } = facts.rules;
+    // The lease of a Java thread may end by itself, and no waiter knows when.
+    const freeMs = java === undefined ? facts.rules.freeMs : Math.max(facts.rules.freeMs, pollMs);
     const { key, at, process, waitTimeMs } = asked;
     const since = Math.max(
       ...[this.#freeSince.get(key) ?? Infinity, at, facts.quietSince],
