@@ -5,7 +5,8 @@ import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { simulate } from '../simulation/simulation.js';
 import * as harness from './harness.js';
 import { mutantsOf, textOf } from './mutants.js';
-import { planFor, Recording } from './recording.js';
+import { planFor } from '../simulation/planted/planted.js';
+import { Recording } from './recording.js';
 import { Simulated } from './simulated.js';
 import { States } from './states.js';
 

@@ -2,27 +2,17 @@ import { RedisServer } from '../../libs/redis-lock/src/testing/server/redis-serv
 import { bytesOf } from '../../libs/redis-lock/src/testing/server/bytes.js';
 import { CountingServer } from '../support/in-process/counting-server.js';
 import { Random } from '../support/random.js';
-import { planOf, PRIMITIVES, SHARED, type Plan, type Primitive } from '../simulation/plan.js';
+import { PRIMITIVES, SHARED } from '../simulation/plan.js';
+import { planFor, type Short } from '../simulation/planted/planted.js';
 import { simulate } from '../simulation/simulation.js';
 import { callOf, CHANNELS, damage, type NamedScript } from '../testing/script-calls.js';
 import { rowsOf, type Call } from './calls.js';
 import { watch } from './watch.js';
 
-/** A short history: the seeds make the differences. */
-export interface History {
-  readonly primitive: Primitive;
-  readonly seed: number;
-  readonly java: boolean;
-}
-
-export function planFor({ primitive, seed, java }: History): Plan {
-  return planOf(primitive, seed, { sections: 100, java });
-}
-
 /** A call, and where it came from. */
 export interface Recorded extends Call {
   /** Undefined for a random call. */
-  readonly history?: History | undefined;
+  readonly history?: Short | undefined;
   /** The statements that it reaches. */
   readonly path: readonly number[];
 }

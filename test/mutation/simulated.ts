@@ -1,7 +1,8 @@
 import { simulate } from '../simulation/simulation.js';
 import { effectsOf } from './calls.js';
 import { luaByName, type Mutant, type Source } from './mutants.js';
-import { planFor, type History, type Recorded } from './recording.js';
+import { planFor, type Short } from '../simulation/planted/planted.js';
+import type { Recorded } from './recording.js';
 import { beginRounds, plant } from './watch.js';
 
 /** Once a mutant is known to differ, more of its calls are only counted. */
@@ -57,5 +58,5 @@ export class Simulated {
   }
 }
 
-const nameOf = ({ primitive, seed, java }: History) =>
-  `${primitive}${java ? ' beside Java' : ''}, seed ${String(seed)},`;
+const nameOf = ({ primitive, seed, java }: Short) =>
+  `${primitive}${java === true ? ' beside Java' : ''}, seed ${String(seed)},`;

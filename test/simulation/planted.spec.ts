@@ -19,7 +19,10 @@ describe('a planted bug', () => {
     const [primitive, name, seed, promise, faults] = row;
     const bug = BUGS[primitive]?.[name];
     if (bug === undefined) throw new Error(`There is no bug "${name}" of ${primitive}`);
-    const { violation } = await simulateWith(planFor(primitive, seed, faults, bug.java), bug);
+    const { violation } = await simulateWith(
+      planFor({ primitive, seed, java: bug.java }, faults),
+      bug,
+    );
     expect(violation).toMatchObject({ promise });
   });
 
@@ -27,7 +30,7 @@ describe('a planted bug', () => {
     PLANTED.map(([primitive, bug, seed, , faults]) => {
       const java = BUGS[primitive]?.[bug]?.java;
       const words = [primitive, seed, ...(faults ?? []), ...(java === true ? ['with Java'] : [])];
-      return [words.join(' '), planFor(primitive, seed, faults, java)];
+      return [words.join(' '), planFor({ primitive, seed, java }, faults)];
     }),
   );
   it.each([...plans])('shows by itself: %s breaks no promise without one', async (_, plan) => {

@@ -97,7 +97,7 @@ export class Visitor {
     if (doubts === this.answers.doubts) {
       for (const [i, stay] of stays.entries()) {
         if (referee.look(stay)) this.#count(stay, before);
-        stay.endsBy = Math.max(ends[i] ?? Infinity, this.#oneLeaseFromNow(stay));
+        stay.endsBy = Math.max(ends[i] ?? Infinity, this.#endAfter(stay.leaseMs));
       }
       if (random.chance(0.1)) await this.#outstay(stays);
     }
@@ -106,14 +106,15 @@ export class Visitor {
     return random.chance(0.1) ? this.#bare(inner, options(), false, stays) : undefined;
   }
 
-  /** What has an end has it also after nested calls. */
+  /** A lease that ends by itself still does so after nested calls. */
   async #outstay(stays: Stays): Promise<void> {
     await this.app.process.sleep(this.random.next() * 3 * this.plan.settings.watchdogLeaseMs);
     for (const stay of stays) this.referee.look(stay);
   }
 
-  #oneLeaseFromNow({ process, leaseMs }: Stay): number {
-    return this.world.now - process.suspendedMs + 1.01 * leaseMs + SPARE_MS;
+  /** A lease that lasts for so long from now on has certainly ended then. */
+  #endAfter(ms: number): number {
+    return this.world.now - this.app.process.suspendedMs + 1.01 * ms + SPARE_MS;
   }
 
   /** A new owner, which cannot be granted what its own caller holds. */
@@ -173,8 +174,7 @@ export class Visitor {
     const leaseMs = Math.max(asked.askedMs, minHoldMs, ...parentMs, asked.isNested ? 3_000 : 0);
     const isFixed = leaseTimeMs !== undefined || maxHoldMs !== undefined;
     const isApart = isFixed && !asked.isNested && minHoldMs === 0;
-    const lastsMs = isApart ? ((maxHoldMs ?? 0) + leaseMs) * 1.01 + SPARE_MS : Infinity;
-    const endsBy = now - asked.process.suspendedMs + lastsMs;
+    const endsBy = isApart ? this.#endAfter((maxHoldMs ?? 0) + leaseMs) : Infinity;
     const times = { grantedAt: now, leaseMs, endsBy, minHoldMs };
     // Few callers read it.
     const signal = this.random.chance(0.3) ? lease.signal : undefined;

@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
-import { channelOf, FOREIGN_CLIENT, REFUSE } from './redisson.js';
+import { channelOf, FOREIGN_CLIENT, REFUSE, tagged } from './redisson.js';
 
 /** Where Redisson's RFairLock keeps its queue, and where this library keeps who is alive in it. */
 export function fairKeysOf(key: string) {
-  const name = key.includes('{') ? key : `{${key}}`;
+  const name = tagged(key);
   return {
     queue: `redisson_lock_queue:${name}`,
     timeouts: `redisson_lock_timeout:${name}`,

@@ -1,8 +1,5 @@
 import type { Redis } from 'ioredis';
-import { FOREIGN_OWNER, REFUSE } from './redisson.js';
-
-/** In one slot with the key. */
-const tagged = (key: string) => (key.includes('{') ? key : `{${key}}`);
+import { FOREIGN_OWNER, REFUSE, tagged } from './redisson.js';
 
 export function channelOf(key: string): string {
   return `redisson_rwlock:${tagged(key)}`;

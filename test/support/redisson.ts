@@ -41,7 +41,10 @@ export const redisson = {
   },
 };
 
+/** In one slot with the key. */
+export const tagged = (key: string) => (key.includes('{') ? key : `{${key}}`);
+
 /** Where a release of the key is announced. */
 export function channelOf(key: string): string {
-  return key.includes('{') ? `redisson_lock__channel:${key}` : `redisson_lock__channel:{${key}}`;
+  return `redisson_lock__channel:${tagged(key)}`;
 }

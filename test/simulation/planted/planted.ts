@@ -11,15 +11,20 @@ export interface Bug {
   readonly install?: () => () => void;
 }
 
+/** A short history. */
+export interface Short {
+  readonly primitive: Primitive;
+  readonly seed: number;
+  readonly java?: boolean | undefined;
+}
+
 /** Short ones: a bug shows early, or with another seed. */
 const LIMITS: Limits = { sections: 100 };
 
 /** @param faults instead of those that the seed draws */
 export function planFor(
-  primitive: Primitive,
-  seed: number,
+  { primitive, seed, java = false }: Short,
   faults?: readonly FaultName[],
-  java = false,
 ): Plan {
   const limits = { ...LIMITS, java };
   return planOf(primitive, seed, faults === undefined ? limits : { ...limits, faults });

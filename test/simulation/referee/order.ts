@@ -30,13 +30,13 @@ export class Order {
 
   granted(stay: Stay): void {
     if (this.facts.rules.isOfPermits) this.#checkPermits(stay);
-    const endsByItself = stay.minHoldMs > 0 || (stay.isFixed && !stay.isNested);
-    if (endsByItself && stay.isNested) this.disorder(stay.key, stay.leaseMs + stay.minHoldMs);
+    const freesMs = stay.leaseMs + stay.minHoldMs;
+    if (stay.isNested && stay.minHoldMs > 0) this.disorder(stay.key, freesMs);
     if (!stay.inOrder || stay.isNested) return;
     for (const other of this.facts.waiting)
       if (isBeside(stay, other)) this.#checkCallers(stay, other);
     if (this.facts.rules.batch.most > 0) this.#checkRuns(stay);
-    if (endsByItself) this.disorder(stay.key, stay.leaseMs + stay.minHoldMs);
+    if (stay.minHoldMs > 0 || stay.isFixed) this.disorder(stay.key, freesMs);
   }
 
   /** A lock that a lease or `minHoldMs` frees is for everyone. */
