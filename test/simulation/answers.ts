@@ -92,7 +92,7 @@ export class Answers {
     const { referee } = this;
     this.doubts += 1;
     this.#return(asked, error === null ? 'null' : outcomeOf(error));
-    referee.refused(asked);
+    referee.refused(asked, error === null || error instanceof LockTimeoutError);
     const { process, at, waitTimeMs } = asked;
     const waitedMs = this.world.now - at;
     const isDisturbed = referee.wasDisturbed(process, at - 5_000);

@@ -52,10 +52,11 @@ export class Faults {
   }
 
   #calm(): void {
-    const { applications, weather, servers } = this.simulation;
+    const { applications, java, weather, servers } = this.simulation;
     weather.spikes = 0;
     for (const server of servers) server.isFull = false;
     for (const { mishaps } of applications) for (const one of MISHAPS) mishaps.set(one, 0);
+    java?.calm();
     this.#leaveDemoted();
   }
 

@@ -110,9 +110,13 @@ export class Referee {
     this.progressAt = this.world.now;
   }
 
-  /** The call has returned without a lease. */
-  refused(asked: Asked): void {
+  /**
+   * The call has returned without a lease.
+   * @param isOver its time is up: it has had all its attempts
+   */
+  refused(asked: Asked, isOver: boolean): void {
     this.#facts.waiting.delete(asked);
+    this.#progress.refused(asked, isOver);
     this.#order.refused(asked);
   }
 

@@ -28,6 +28,7 @@ export class JavaSide {
   readonly #jvms = new Map<Jvm, number>();
   readonly #random: Random;
   readonly #habits: Habits;
+  readonly #mishaps: Mishaps;
   #booted = 0;
   #killed = 0;
 
@@ -43,6 +44,10 @@ export class JavaSide {
       // Readers of Java would end those of Node too early.
       hasOtherLeases: plan.primitive !== 'read-write',
     };
+    this.#mishaps = new Mishaps(simulation.world, () => undefined);
+    // Redisson sends none of these scripts again.
+    this.#mishaps.set('gives-up', 1);
+    if (plan.faults.includes('messages')) this.#mishaps.set('messages', MESSAGES_LOST);
     const services = plan.threads > 1 ? this.#random.int(1, 2) : 1;
     for (let i = 0; i < services; i += 1) {
       this.#boot(Math.floor((plan.threads + i) / services));
@@ -63,25 +68,24 @@ export class JavaSide {
     }
   }
 
+  /** No message is lost from now on. */
+  calm(): void {
+    this.#mishaps.set('messages', 0);
+  }
+
   close(): void {
     for (const { connection } of this.#jvms.keys()) void connection.close();
   }
 
   #boot(threads: number): void {
-    const { world, weather, addresses, plan, referee } = this.simulation;
+    const { world, weather, addresses, referee } = this.simulation;
     this.#booted += 1;
     const process = new SimulatedProcess(world, `java${String(this.#booted)}`, 1);
-    const mishaps = new Mishaps(world, () => undefined);
-    // Redisson sends none of these scripts again.
-    mishaps.set('gives-up', 1);
-    if (plan.faults.includes('messages')) {
-      mishaps.set('messages', this.simulation.isStormy ? MESSAGES_LOST : 0);
-    }
     const [address] = addresses;
     if (address === undefined) return;
     const random = this.#random.fork(process.name);
     this.simulation.in(process, () => {
-      const jvm = new Jvm({ world, weather, mishaps, process }, address, random);
+      const jvm = new Jvm({ world, weather, process, mishaps: this.#mishaps }, address, random);
       this.#jvms.set(jvm, threads);
       for (let i = 0; i < threads; i += 1) {
         const ended = (error?: Error) => {

@@ -1,8 +1,12 @@
+import type { LeaseLostError } from '../../../libs/redis-lock/src/core/api/errors.js';
+import { HeldLease } from '../../../libs/redis-lock/src/core/holding/held-lease.js';
+import type { Hold } from '../../../libs/redis-lock/src/core/holding/hold.js';
 import { Holds } from '../../../libs/redis-lock/src/core/holding/holds.js';
 import type { Claim } from '../../../libs/redis-lock/src/core/holding/protocol.js';
 import { LockBackendError } from '../../../libs/redis-lock/src/core/api/errors.js';
 import type { RedisConnection, Reply } from '../../../libs/redis-lock/src/core/redis/connection.js';
 import { Session } from '../../../libs/redis-lock/src/core/session.js';
+import type { Deadline } from '../../../libs/redis-lock/src/core/time/deadline.js';
 import { Claims, type Push } from '../../../libs/redis-lock/src/core/waiting/claims.js';
 import { Waiter } from '../../../libs/redis-lock/src/core/waiting/waiter.js';
 import { WaitQueue } from '../../../libs/redis-lock/src/core/waiting/wait-queue.js';
@@ -63,6 +67,13 @@ export const CLIENT_BUGS: Record<string, Bug> = {
   'a process goes on without an end': member(Claims.prototype, 'isBatchOver', {
     value: () => false,
   }),
+  'a batch has no time': member(Claims.prototype, 'isBatchOver', {
+    value(this: Claims, hold: Hold, next: Waiter) {
+      const { batchCount, remainingMs } = hold;
+      const batchSince = inside(this).session.clock.now();
+      return isBatchOver.call(this, { batchCount, batchSince, remainingMs } as Hold, next);
+    },
+  }),
   'the last caller of a process is next': member(WaitQueue.prototype, 'add', {
     value(this: WaitQueue, waiter: Waiter) {
       add.call(this, waiter);
@@ -96,6 +107,25 @@ export const CLIENT_BUGS: Record<string, Bug> = {
     value: () => Promise.resolve(),
   }),
   'an abort is not heard': member(Waiter.prototype, 'onAbort', { value: () => undefined }),
+  'a sibling that leaves keeps its turn': member(HeldLease.prototype, 'waitForTurn', {
+    value(this: HeldLease, deadline: Deadline) {
+      type Start = Parameters<typeof deadline.wait<true>>[0];
+      const wait = (start: Start) =>
+        deadline.wait<true>((...settle) => {
+          start(...settle);
+          return () => undefined;
+        });
+      return waitForTurn.call(this, Object.create(deadline, { wait: { value: wait } }));
+    },
+  }),
+  'a lost lease keeps its signal': member(HeldLease.prototype, 'onLost', {
+    value(this: HeldLease, lostError: LeaseLostError) {
+      Object.assign(this, { lostError });
+    },
+  }),
+  'a new grant ends no hold of its process': member(Holds.prototype, 'exclude', {
+    value: () => undefined,
+  }),
   'a limit of waiters is forgotten': member(WaitQueues.prototype, 'admit', {
     value(this: WaitQueues, waiter: Waiter) {
       return admit.call(this, waiter, true);
@@ -104,6 +134,8 @@ export const CLIENT_BUGS: Record<string, Bug> = {
 };
 
 const { add } = WaitQueue.prototype;
+const { isBatchOver } = Claims.prototype;
+const { waitForTurn } = HeldLease.prototype;
 const { admit } = WaitQueues.prototype;
 
 interface Inside {

@@ -1,4 +1,4 @@
-import { Hold } from '../../../libs/redis-lock/src/core/holding/hold.js';
+import { Hold, type LeaseListener } from '../../../libs/redis-lock/src/core/holding/hold.js';
 import {
   ACQUIRE,
   ACQUIRE_NESTED,
@@ -26,6 +26,11 @@ export const LOCK_BUGS: Record<string, Bug> = {
     ENTRIES,
     `redis.pcall('pexpire', lock, leaseMs)`,
     `redis.pcall('exists', lock)`,
+  ),
+  'an attempt that does not wait is refused': scripts(
+    [ACQUIRE, ACQUIRE.fenced],
+    'local held',
+    'if left == -2 then return {1000} end local held',
   ),
   'a nested entry without a TTL': known.NESTED_ENTRY_WITHOUT_TTL,
   'a nested entry keeps the count': scripts(
@@ -81,6 +86,13 @@ export const LOCK_BUGS: Record<string, Bug> = {
       return confirm.call(this, sentAt + leaseTimeMs * 0.01 + 2, leaseTimeMs, lead);
     },
   }),
+  'a lease that is released is renewed on': member(Hold.prototype, 'drop', {
+    value(this: Hold, lease: LeaseListener) {
+      const { watchedUntil } = this;
+      drop.call(this, lease);
+      this.watchedUntil = watchedUntil;
+    },
+  }),
   'maxHoldMs is forgotten': member(Hold.prototype, 'isWatched', {
     value(this: Hold) {
       return this.watchdogLeaseMs > 0 || this.owedLeaseMs > 0;
@@ -109,6 +121,7 @@ export const LOCK_BUGS: Record<string, Bug> = {
   'a hand-over keeps the old lease': script(PASS, `redis.call('pexpire', lock, leaseMs)`, ''),
   'a hand-over leaves the former owner in': script(PASS, `redis.pcall('hdel', lock, owner)`, 'nil'),
   'a cancel forgets the grant': script(CANCEL, `redis.pcall('hget', lock, owner)`, 'nil'),
+  'a process that is queued goes to the end': scripts([...ENTRIES, PASS_IN_ORDER], "'lt', ", ''),
   'the last process is next': scripts(
     [RELEASE, PASS_IN_ORDER, CANCEL],
     `redis.call('zpopmin', queue)`,
@@ -120,4 +133,4 @@ end)()`,
   ),
 };
 
-const { confirm } = Hold.prototype;
+const { confirm, drop } = Hold.prototype;

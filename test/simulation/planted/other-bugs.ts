@@ -18,6 +18,11 @@ export const GUARD_BUGS: Record<string, Bug> = {
     'if newest and tonumber(token) < tonumber(newest) then return 0 end',
     '',
   ),
+  'the newest holder is refused': script(
+    GUARDED_WRITE,
+    'tonumber(token) < tonumber(newest)',
+    'tonumber(token) <= tonumber(newest)',
+  ),
   'a write leaves no token': script(
     GUARDED_WRITE,
     `redis.call('set', fence, token, 'px', fenceTtlMs)`,

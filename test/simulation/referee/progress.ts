@@ -14,6 +14,8 @@ export class Progress {
   readonly #freeSince = new Map<string, number>();
   /** When a Java thread was next in a queue. */
   #outsiderAt = -Infinity;
+  /** By key, when a call returned without a lease. */
+  readonly #refusedAt = new Map<string, number>();
   /** Owners without a caller, by key and owner, since when. */
   readonly #strays = new Map<string, number>();
   /** By the id of a process: when it died, and its owners then. */
@@ -42,6 +44,21 @@ export class Progress {
     const { facts } = this;
     const owners = new Set([...keys].flatMap((key) => facts.rules.owners(key)));
     this.#dead.set(clientOf(id), { at: facts.now, owners });
+  }
+
+  /** A single attempt acquires what has been free for a while, if none is beside it. */
+  refused(asked: Asked, isOver: boolean): void {
+    const { facts } = this;
+    const { key, at, waitTimeMs } = asked;
+    const lastAt = Math.max(this.#refusedAt.get(key) ?? 0, facts.changedAt.get(key) ?? 0);
+    this.#refusedAt.set(key, facts.now);
+    if (!isOver || waitTimeMs > 0 || facts.rules.isOfSeveralKeys) return;
+    const others = [...facts.waiting, ...facts.outsiders, ...facts.on(key)];
+    if (others.some((one) => one.key === key)) return;
+    // What an earlier call has left may be on its way.
+    const since = Math.max(this.#freeSince.get(key) ?? Infinity, lastAt) + LATE_MS;
+    if (at <= since || !facts.isQuiet(facts.now - since)) return;
+    facts.broken('progress', `${of(asked)} is refused, and ${key} is free`);
   }
 
   /** Nothing is held after a shutdown, except by `minHoldMs`. */
