@@ -112,14 +112,17 @@ export class Order {
     const { facts } = this;
     const { key, process } = stay;
     if (since < (this.#orderlySince.get(key) ?? 0)) return;
-    for (const other of facts.waiting) {
-      if (!isBeside(stay, other) || other.process === process) continue;
+    const others = [...facts.waiting].filter(
+      (other) => isBeside(stay, other) && other.process !== process,
+    );
+    // A turn that is shorter than the pause between polls may end before its poll. Then all may enter.
+    const { isHeard, pollMs } = facts.rules;
+    if (!isHeard && others.some(({ askedMs }) => askedMs <= pollMs)) return;
+    for (const other of others) {
       const from = since - ON_ITS_WAY_MS;
       const hasLeft = (this.#left.get(key)?.get(other.process) ?? -Infinity) >= from;
       const hasHadTurn = (this.#turns.get(key)?.get(other.process) ?? -Infinity) >= since;
-      // A turn that is shorter than the pause between its polls is over before it finds it.
-      const isMissed = !facts.rules.isHeard && other.askedMs <= facts.rules.pollMs;
-      if (other.at > from || hasLeft || hasHadTurn || isMissed) continue;
+      if (other.at > from || hasLeft || hasHadTurn) continue;
       if (!facts.isQuiet(facts.now - other.at)) continue;
       facts.broken('turns of processes', `${of(stay)} ${what} on ${key}, and ${of(other)} waits`);
     }
