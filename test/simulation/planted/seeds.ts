@@ -5,6 +5,7 @@ export const PLANTED: readonly Row[] = [
   ['lock', 'an entry does not look who is in', 1, 'exclusion'],
   ['lock', 'an entry that is sent again counts again', 2, 'hold count'],
   ['lock', 'an entry without a TTL', 1, 'lease ends'],
+  ['lock', 'an attempt that does not wait is refused', 10, 'progress'],
   ['lock', 'a nested entry without a TTL', 2, 'held in Redis'],
   ['lock', 'a nested entry keeps the count', 1, 'hold count'],
   ['lock', 'a nested entry creates the lock', 140, 'exclusion'],
