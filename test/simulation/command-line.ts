@@ -28,7 +28,8 @@ export const usage = `npm run simulate -- [options]
   --java           Java services beside them, of ${SHARED.join(', ')}
   --threads N      of Java services
   --trace          each step in words
-  --history FILE   each step as a line of JSON`;
+  --history FILE   each step as a line of JSON
+  --help           these words`;
 
 const NUMBERS = [
   'seed',
@@ -42,7 +43,7 @@ const NUMBERS = [
   'threads',
 ];
 
-/** The wishes, or the problem with the words. */
+/** The wishes, or the problem with the words; an empty one asks for help. */
 export function commandLine(words: readonly string[]): Wishes | string {
   let values: Readonly<Record<string, string | boolean | undefined>>;
   try {
@@ -52,15 +53,18 @@ export function commandLine(words: readonly string[]): Wishes | string {
         ...Object.fromEntries(NUMBERS.map((name) => [name, { type: 'string' as const }])),
         ...{ primitive: { type: 'string' }, faults: { type: 'string' } },
         ...{ history: { type: 'string' }, trace: { type: 'boolean' }, java: { type: 'boolean' } },
+        help: { type: 'boolean' },
       },
     }));
   } catch (error) {
     return (error as Error).message;
   }
+  if (values.help === true) return '';
   const numberOf = (name: string) =>
     values[name] === undefined ? undefined : Number(values[name]);
   const wrong = NUMBERS.find((name) => !isCount(numberOf(name)));
-  if (wrong !== undefined) return `--${wrong} takes a whole number`;
+  if (wrong !== undefined) return `--${wrong} takes a whole number from 1 on`;
+  if ((numberOf('level') ?? 1) > 2) return 'There are the levels 1 and 2';
   const faults = faultsIn(values.faults);
   if (typeof faults === 'string') return `There is no fault ${faults}`;
   const { primitive } = values;

@@ -50,7 +50,7 @@ class Count {
 }
 
 /** One caller that takes permits, and gives them back. */
-class Visit {
+class PermitCaller {
   readonly #asked: { readonly call: number; readonly process: string };
 
   constructor(
@@ -132,7 +132,7 @@ export function countingSemaphore(common: Omit<Trial, 'open'>): Trial {
       return (key, random) => {
         const [permits, count] = [random.pick([1, 1, 2, 3]), countOf(simulation, key)];
         const semaphore = semaphores.get(key, CAPACITY);
-        return new Visit(app.process, simulation, semaphore, count, permits).run(random);
+        return new PermitCaller(app.process, simulation, semaphore, count, permits).run(random);
       };
     },
     mayBeUsedUp: (simulation) =>

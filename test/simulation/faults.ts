@@ -10,6 +10,8 @@ const RATES: Record<Mishap, number> = {
 };
 /** The longest pause between two faults. */
 const APART_MS = 600;
+/** Of a server that stands still, or of a connection. */
+const LONGEST_SILENCE_MS = 3_000;
 
 /** Brings about the faults of a plan, at random, until its calm begins. */
 export class Faults {
@@ -25,8 +27,10 @@ export class Faults {
     this.#mishaps = MISHAPS.filter((one) => faults.includes(one));
   }
 
-  count(fault: FaultName): void {
+  /** Counts it and tells it. The time is its duration, or the step of a clock. */
+  happened(fault: FaultName, of: string, ms?: number): void {
     this.counts[fault] = (this.counts[fault] ?? 0) + 1;
+    this.simulation.history.add({ type: 'fault', fault, of, ...(ms === undefined ? {} : { ms }) });
   }
 
   /** A process starts. */
@@ -72,24 +76,26 @@ export class Faults {
     const { master } = address;
     const leaseMs = plan.settings.watchdogLeaseMs;
     const ms = random.next() * random.pick([5, 100, 0.5 * leaseMs, 2.5 * leaseMs]);
-    this.count(fault);
     const isOfServer = OF_SERVERS.has(fault);
-    const of = isOfServer ? master.name : app.process.name;
-    this.simulation.history.add({ type: 'fault', fault, of, ms });
     const { referee, rules } = this.simulation;
     const process = isOfServer || ENDS.has(fault) ? undefined : app.process;
     referee.disturbed(process, world.now + ms + rules.settleMs);
     const lossMs = rules.lossMs(fault);
     if (lossMs !== undefined) referee.lostData(world.now + ms + lossMs);
-    this.#actions[fault]({ app, address, master, ms });
+    const lastsMs = this.#actions[fault]({ app, address, master, ms });
+    const of = isOfServer ? master.name : app.process.name;
+    this.happened(fault, fault === 'latency' ? 'the network' : of, lastsMs);
   }
 
-  readonly #actions: Record<Occasion, (on: On) => void> = {
+  /** They return what to tell of the time. */
+  readonly #actions: Record<Occasion, (on: On) => number | undefined> = {
     stall: ({ app, ms }) => {
       app.process.stall(ms);
+      return ms;
     },
     suspension: ({ app, ms }) => {
       app.process.suspend(ms);
+      return ms;
     },
     kill: ({ app }) => {
       this.simulation.kill(app);
@@ -98,7 +104,9 @@ export class Faults {
       this.simulation.shutDown(app);
     },
     'wall-clock': ({ app, ms }) => {
-      app.process.stepWall(this.simulation.world.random.chance(0.5) ? ms : -ms);
+      const stepMs = this.simulation.world.random.chance(0.5) ? ms : -ms;
+      app.process.stepWall(stepMs);
+      return stepMs;
     },
     cut: ({ app }) => {
       for (const { links } of app.clients) this.#pick(links)?.cut();
@@ -108,12 +116,15 @@ export class Faults {
       for (const client of app.clients) {
         this.#pick(client.links)?.cut({ noticedAfterMs, forgottenAfterMs: 2 * ms });
       }
+      return noticedAfterMs;
     },
     silence: ({ app, ms }) => {
+      const silentMs = Math.min(ms, LONGEST_SILENCE_MS);
       for (const client of app.clients) {
         const link = this.#pick(client.links);
-        if (link) link.silentUntil = this.simulation.world.now + Math.min(ms, 3_000);
+        if (link) link.silentUntil = this.simulation.world.now + silentMs;
       }
+      return silentMs;
     },
     latency: ({ ms }) => {
       const { weather, world } = this.simulation;
@@ -122,22 +133,22 @@ export class Faults {
       world.after(ms, () => {
         weather.spikes = 0;
       });
+      return ms;
     },
     pause: ({ master, ms }) => {
-      master.stall(Math.min(ms, 3_000));
+      const pauseMs = Math.min(ms, LONGEST_SILENCE_MS);
+      master.stall(pauseMs);
+      return pauseMs;
     },
-    restart: ({ master, ms }) => {
-      this.#restart(master, ms, master.store);
-    },
-    'restart-empty': ({ master, ms }) => {
-      this.#restart(master, ms, new Store());
-    },
+    restart: ({ master, ms }) => this.#restart(master, ms, master.store),
+    'restart-empty': ({ master, ms }) => this.#restart(master, ms, new Store()),
     'restart-old': ({ master, ms }) => {
       const [replica] = master.replicas;
-      if (replica !== undefined) this.#restart(master, ms, master.past(replica));
+      return replica === undefined ? 0 : this.#restart(master, ms, master.past(replica));
     },
     failover: ({ address, ms }) => {
       this.#failOver(address, ms);
+      return ms;
     },
     delete: ({ master }) => {
       this.#deleteOne(master, /^key\d$/);
@@ -162,20 +173,23 @@ export class Faults {
       this.simulation.world.after(ms, () => {
         master.isFull = false;
       });
+      return ms;
     },
     'redis-clock': ({ master, ms }) => {
       const isWrong = master.clockAheadMs !== 0;
-      const step = this.simulation.world.random.chance(0.5) ? ms : -ms;
-      master.clockAheadMs = isWrong ? 0 : step;
+      const aheadMs = this.simulation.world.random.chance(0.5) ? ms : -ms;
+      master.clockAheadMs = isWrong ? 0 : aheadMs;
+      return master.clockAheadMs;
     },
   };
 
-  #restart(master: SimulatedServer, ms: number, data: Store): void {
-    if (!master.isUp) return;
+  #restart(master: SimulatedServer, ms: number, data: Store): number {
+    if (!master.isUp) return 0;
     master.crash();
     this.simulation.world.after(ms, () => {
       master.start(data);
     });
+    return ms;
   }
 
   /** Some processes find the new master at once, others when the old one refuses them. */

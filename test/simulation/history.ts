@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 
 /** A step of a history, in the order in which it happens. Times are in milliseconds of the world. */
 export type Entry =
+  /** It begins. The words repeat it. */
+  | { readonly type: 'history'; readonly words: string }
   | {
       readonly type: 'call';
       readonly call: number;
@@ -55,6 +57,8 @@ export class History {
 export function inWords(entry: TimedEntry): string {
   const at = entry.at.toFixed(3).padStart(12);
   switch (entry.type) {
+    case 'history':
+      return `${at} history: ${entry.words}`;
     case 'call': {
       const options = entry.options === undefined ? '' : ` ${JSON.stringify(entry.options)}`;
       return `${at} ${entry.process}: call ${String(entry.call)}: ${entry.verb} ${entry.key}${options}`;
@@ -67,7 +71,7 @@ export function inWords(entry: TimedEntry): string {
       return `${at} ${entry.process}: call ${String(entry.call)}: ${entry.outcome}${owner}${token}`;
     }
     case 'fault': {
-      const ms = entry.ms === undefined ? '' : ` for ${entry.ms.toFixed(1)} ms`;
+      const ms = entry.ms === undefined ? '' : `, ${entry.ms.toFixed(1)} ms`;
       return `${at} fault: ${entry.fault} of ${entry.of}${ms}`;
     }
     case 'violation':

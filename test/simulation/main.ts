@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { commandLine, usage, wordsOf, type Wishes } from './command-line.js';
 import { inWords, type TimedEntry } from './history.js';
 import { planOf, type Primitive } from './plan.js';
@@ -13,22 +13,28 @@ const MOST_FAILURES = 5;
 export async function main(words: readonly string[]): Promise<number> {
   const wishes = commandLine(words);
   if (typeof wishes === 'string') {
-    console.log(`${wishes}\n\n${usage}`);
-    return 2;
+    console.log(wishes === '' ? usage : `${wishes}\n\n${usage}`);
+    return wishes === '' ? 0 : 2;
   }
   // The stacks of refusals that the library makes all the time.
   Error.stackTraceLimit = 0;
-  const file = wishes.history === undefined ? undefined : createWriteStream(wishes.history);
+  let file: number | undefined;
+  try {
+    if (wishes.history !== undefined) file = openSync(wishes.history, 'w');
+  } catch (error) {
+    console.log(`--history: ${(error as Error).message}`);
+    return 2;
+  }
   const tell = (entry: TimedEntry) => {
     if (wishes.trace) console.log(inWords(entry));
-    file?.write(`${JSON.stringify(entry)}\n`);
+    if (file !== undefined) writeSync(file, `${JSON.stringify(entry)}\n`);
   };
   const watching = wishes.trace || file !== undefined ? { tell } : {};
   let failures = 0;
   for (const primitive of wishes.primitives) {
     failures += await simulateMany(primitive, wishes, watching);
   }
-  file?.end();
+  if (file !== undefined) closeSync(file);
   return failures > 0 ? 1 : 0;
 }
 
@@ -42,7 +48,9 @@ async function simulateMany(primitive: Primitive, wishes: Wishes, watching: Watc
       ? sections >= wishes.sections
       : cpuSeconds(cpu) >= wishes.seconds / wishes.primitives.length;
   for (; !isOver() && failures < MOST_FAILURES; seed += 1) {
-    const verdict = await simulate(planOf(primitive, seed, wishes.limits), watching);
+    const plan = planOf(primitive, seed, wishes.limits);
+    watching.tell?.({ at: 0, type: 'history', words: wordsOf(plan) });
+    const verdict = await simulate(plan, watching);
     sections += verdict.sections;
     events += verdict.events;
     faults += Object.values(verdict.faults).reduce((sum, count) => sum + count, 0);

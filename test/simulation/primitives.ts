@@ -10,7 +10,7 @@ import { keysOf, type FaultName, type Primitive } from './plan.js';
 import type { SimulatedServer } from './simulated-server.js';
 import type { Simulation } from './simulation.js';
 import { HASH, PERMITS, READ_WRITE, type State } from './states.js';
-import { Visitor } from './visits.js';
+import { Caller } from './caller.js';
 import type { Holdable, Way } from './ways.js';
 
 /** One call of a caller, until all that it began is over. */
@@ -75,7 +75,7 @@ const OTHER = { ...LOCK, hasTurns: false };
 function holders(waysOf: (app: Application, simulation: Simulation) => WayOf): Trial['open'] {
   return (app, simulation) => {
     const wayOf = waysOf(app, simulation);
-    return (key, random) => new Visitor(simulation, app, random).visit(wayOf(key, random));
+    return (key, random) => new Caller(simulation, app, random).visit(wayOf(key, random));
   };
 }
 type WayOf = (key: string, random: Random) => Way;

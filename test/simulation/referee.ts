@@ -9,7 +9,7 @@ import { Order } from './referee/order.js';
 import { Outsiders } from './referee/outsiders.js';
 import { Progress } from './referee/progress.js';
 import type { Asked, Promised, Rules, Stay, Violation } from './referee/promises.js';
-import { Sides } from './referee/sides.js';
+import { ReadersAndWriters } from './referee/readers-and-writers.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
 
@@ -35,7 +35,7 @@ export class Referee {
   readonly #exclusion: Exclusion;
   readonly #leases: Leases;
   readonly #order: Order;
-  readonly #sides: Sides;
+  readonly #readersAndWriters: ReadersAndWriters;
   readonly #progress: Progress;
   readonly #events: Events;
   /** All that callers have asked for. */
@@ -52,7 +52,7 @@ export class Referee {
     this.#exclusion = new Exclusion(facts);
     this.#leases = new Leases(facts);
     this.#order = new Order(facts);
-    this.#sides = new Sides(facts);
+    this.#readersAndWriters = new ReadersAndWriters(facts);
     this.#progress = new Progress(facts, this.#leases);
     this.#events = new Events(facts);
   }
@@ -100,7 +100,7 @@ export class Referee {
 
   asked(asked: Asked): void {
     this.#keys.add(asked.key);
-    this.#sides.asked(asked);
+    this.#readersAndWriters.asked(asked);
     this.#facts.asked(asked, this.#facts.waiting);
   }
 
@@ -128,7 +128,7 @@ export class Referee {
       this.#keys.add(stay.key);
       this.#leases.granted(stay);
       this.#order.granted(stay);
-      this.#sides.granted(stay);
+      this.#readersAndWriters.granted(stay);
       this.#exclusion.granted(stay);
       this.#keep(stay);
     }
@@ -154,7 +154,7 @@ export class Referee {
 
   left(stay: Stay): void {
     this.#facts.stays.get(stay.key)?.delete(stay);
-    this.#sides.left(stay);
+    this.#readersAndWriters.left(stay);
     this.outsiders.left(stay);
     this.#changed(stay);
   }

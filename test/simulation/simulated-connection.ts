@@ -14,7 +14,7 @@ import {
   shortOfReplicasError,
 } from '../../libs/redis-lock/src/ioredis/reply-error.js';
 import { replyOf } from '../../libs/redis-lock/src/testing/server/in-process-connection.js';
-import { Hearing } from './hearing.js';
+import { Subscriptions } from './subscriptions.js';
 import { Link, type Site } from './link.js';
 import type { Address, SimulatedServer } from './simulated-server.js';
 
@@ -41,7 +41,7 @@ export class SimulatedConnection implements RedisConnection {
   isUp = false;
   sendCount = 0;
   readonly #upListeners = new Set<() => void>();
-  readonly #hearing: Hearing;
+  readonly #subscriptions: Subscriptions;
   #link: Link | undefined;
   /** In the order of their calls: those without an answer, and those that this turn still sends. */
   #pending: Call[] = [];
@@ -52,7 +52,7 @@ export class SimulatedConnection implements RedisConnection {
     private readonly site: Site,
     readonly address: Address,
   ) {
-    this.#hearing = new Hearing(site, address);
+    this.#subscriptions = new Subscriptions(site, address);
     this.#connect();
   }
 
@@ -61,11 +61,11 @@ export class SimulatedConnection implements RedisConnection {
   }
 
   get isHearing(): boolean {
-    return this.#hearing.isHearing;
+    return this.#subscriptions.isHearing;
   }
 
   get links(): Link[] {
-    return [this.#link, this.#hearing.link].filter((link) => link !== undefined);
+    return [this.#link, this.#subscriptions.link].filter((link) => link !== undefined);
   }
 
   run<K extends string, A extends string, R>(
@@ -98,7 +98,7 @@ export class SimulatedConnection implements RedisConnection {
   };
 
   listen(channel: string, listener: ChannelListener): () => void {
-    return this.#hearing.listen(channel, listener);
+    return this.#subscriptions.listen(channel, listener);
   }
 
   onUp(listener: () => void): () => void {
@@ -116,7 +116,7 @@ export class SimulatedConnection implements RedisConnection {
     this.#isClosed = true;
     this.isUp = false;
     this.#upListeners.clear();
-    this.#hearing.close();
+    this.#subscriptions.close();
     this.#link?.cut();
     for (const call of this.#pending.splice(0)) call.reject(brokenError());
     return Promise.resolve();
@@ -146,7 +146,7 @@ export class SimulatedConnection implements RedisConnection {
   #onConnected(link: Link): void {
     this.isUp = true;
     // As in the library: another server may be the master.
-    this.#hearing.link?.cut();
+    this.#subscriptions.link?.cut();
     for (const call of this.#pending) {
       call.isResent = true;
       this.#send(link, call);
@@ -221,7 +221,7 @@ export class SimulatedConnection implements RedisConnection {
   /** Connects anew: another server may be the master. */
   renew(): void {
     this.#link?.cut();
-    this.#hearing.link?.cut();
+    this.#subscriptions.link?.cut();
   }
 }
 

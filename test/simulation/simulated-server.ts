@@ -14,7 +14,7 @@ interface Write {
 }
 
 /** A replica that has every write of its master after this lag. */
-export class Replica {
+class Replica {
   readonly store: Store;
   #next: number;
 
@@ -161,7 +161,7 @@ export class Address {
   constructor(public master: SimulatedServer) {}
 }
 
-export function copyOf(store: Store): Store {
+function copyOf(store: Store): Store {
   const copy = new Store();
   for (const key of store.keys) {
     const endsAt = store.endOf(key);

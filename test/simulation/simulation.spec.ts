@@ -61,7 +61,8 @@ describe('the command line of the simulation', () => {
   it.each([
     [['--primitive', 'lok'], 'There is no primitive lok'],
     [['--seed', '-1'], /--seed/],
-    [['--sections', 'many'], '--sections takes a whole number'],
+    [['--sections', 'many'], '--sections takes a whole number from 1 on'],
+    [['--level', '3'], 'There are the levels 1 and 2'],
     [['--faults', 'kill,rain'], 'There is no fault rain'],
     [['--what'], /--what/],
   ])('refuses %j', (words, problem) => {

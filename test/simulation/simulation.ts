@@ -50,8 +50,8 @@ export class Simulation {
   readonly weather = { spikes: 0, spikeMs: 0 };
   readonly applications = new Set<Application>();
   java: JavaSide | undefined;
+  readonly faults: Faults;
   readonly #trial: Trial;
-  readonly #faults: Faults;
   /** The callers of each living process that have not ended. */
   readonly #callers = new Map<SimulatedProcess, number>();
   #bootCount = 0;
@@ -77,7 +77,7 @@ export class Simulation {
       for (const server of this.servers) server.replicate(lagMs);
     this.rules = rulesOf(plan, trial, this.addresses);
     this.referee = new Referee(this.world, this.history, this.rules);
-    this.#faults = new Faults(this);
+    this.faults = new Faults(this);
   }
 
   excludes(fault: FaultName): boolean {
@@ -114,7 +114,7 @@ export class Simulation {
   async #run(): Promise<Verdict> {
     for (let i = 0; i < this.plan.processes; i += 1) this.boot();
     if (this.plan.threads > 0) this.java = new JavaSide(this);
-    this.#faults.begin();
+    this.faults.begin();
     this.#lookAround();
     await this.world.run(() => this.#isOver());
     const { referee, world } = this;
@@ -148,7 +148,7 @@ export class Simulation {
   #start(process: SimulatedProcess): void {
     const { world, plan, weather } = this;
     const mishaps = new Mishaps(world, (mishap) => {
-      this.#faults.count(mishap);
+      this.faults.happened(mishap, process.name);
       this.referee.disturbed(process, world.now + this.rules.settleMs);
     });
     const { decorate = (port) => port } = this.watching;
@@ -156,7 +156,7 @@ export class Simulation {
     const observer = this.referee.observer(process);
     const app = new Application(site, this.addresses, plan, decorate, observer);
     this.applications.add(app);
-    this.#faults.prepare(mishaps);
+    this.faults.prepare(mishaps);
     const visit = this.#trial.open(app, this);
     for (let i = 0; i < plan.callers; i += 1) {
       const random = world.random.fork(`${process.name}/${String(i)}`);
@@ -230,7 +230,7 @@ export class Simulation {
     const { plan, world, history, referee } = this;
     const { sections, violation } = referee;
     const { events } = world;
-    return { plan, sections, events, hash: history.hash, faults: this.#faults.counts, violation };
+    return { plan, sections, events, hash: history.hash, faults: this.faults.counts, violation };
   }
 }
 

@@ -44,7 +44,10 @@ export class JavaSide {
       // Readers of Java would end those of Node too early.
       hasOtherLeases: plan.primitive !== 'read-write',
     };
-    this.#mishaps = new Mishaps(simulation.world, () => undefined);
+    this.#mishaps = new Mishaps(simulation.world, (mishap) => {
+      // That no script is sent again is the rule here, and no fault.
+      if (mishap === 'messages') this.#disturb(mishap, 'java');
+    });
     // Redisson sends none of these scripts again.
     this.#mishaps.set('gives-up', 1);
     if (plan.faults.includes('messages')) this.#mishaps.set('messages', MESSAGES_LOST);
@@ -126,15 +129,19 @@ export class JavaSide {
   }
 
   #happen(fault: (typeof FAULTS)[number], jvm: Jvm): void {
-    const { history, referee, world, rules } = this.simulation;
     const { process, connection } = jvm;
     const ms = this.#random.next() * this.#random.pick([5, 100, this.#habits.leaseMs]);
-    history.add({ type: 'fault', fault, of: process.name, ms });
-    // Others wait for what it leaves behind, or holds.
-    referee.disturbed(undefined, world.now + ms + rules.settleMs);
+    this.#disturb(fault, process.name, fault === 'stall' ? ms : undefined);
     if (fault === 'stall') process.stall(ms);
     else if (fault === 'kill') this.#kill(jvm);
     else for (const link of connection.links) link.cut();
+  }
+
+  /** Others wait for what it leaves behind, or holds. */
+  #disturb(fault: FaultName, of: string, ms?: number): void {
+    const { faults, referee, world, rules } = this.simulation;
+    faults.happened(fault, of, ms);
+    referee.disturbed(undefined, world.now + (ms ?? 0) + rules.settleMs);
   }
 
   #kill(jvm: Jvm): void {

@@ -121,7 +121,7 @@ export interface Rules {
   readonly batch: { readonly most: number; readonly ms: number };
   /** Callers want different numbers of permits. */
   readonly isOfPermits: boolean;
-  /** Readers and writers take turns; the time after which a waiter is forgotten. */
+  /** Readers and writers take turns. */
   readonly isOfTwoSides: boolean;
   /** No fault of this history makes an outcome uncertain. */
   readonly isCertain: boolean;

@@ -8,7 +8,7 @@ import type { Address } from './simulated-server.js';
 const AGAIN_MS = 50;
 
 /** The connection of a process for messages: made for the first listener, and replaced when it breaks. */
-export class Hearing {
+export class Subscriptions {
   link: Link | undefined;
   readonly #listeners = new Map<string, Set<ChannelListener>>();
   readonly #unconfirmed = new Set<string>();

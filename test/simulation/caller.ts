@@ -13,7 +13,7 @@ type Stays = readonly Stay[];
 const REFUSED_MS = 20;
 
 /** One caller of one process. */
-export class Visitor {
+export class Caller {
   private readonly world = this.simulation.world;
   private readonly referee = this.simulation.referee;
   private readonly plan = this.simulation.plan;

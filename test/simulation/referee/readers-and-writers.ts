@@ -5,7 +5,7 @@ import { of, ON_ITS_WAY_MS, type Asked, type Stay } from './promises.js';
 const PATIENCE_MS = 5_000;
 
 /** Readers and writers of one lock take turns. */
-export class Sides {
+export class ReadersAndWriters {
   /** By key, when a writer was granted the lock last, and when one left it. */
   readonly #writes = new Map<string, { begun: number; ended: number }>();
   /** By key, since when some writer waits. */
