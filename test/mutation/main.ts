@@ -73,6 +73,7 @@ export async function main(
     if (work === 'simulation' && !existsSync(file)) {
       await new Pool({ ...order, kept: [], work: 'record' }, 1).run();
     }
+    console.log(`${String(due.length)} mutants meet ${work}`);
     await judge(work, due);
   }
   if (values.keep) {

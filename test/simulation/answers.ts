@@ -135,7 +135,8 @@ function isExpected(error: unknown): boolean {
   return kinds.some((kind) => error instanceof kind);
 }
 
-function outcomeOf(error: unknown): string {
+/** Of a call that rejects, as the history tells it. */
+export function outcomeOf(error: unknown): string {
   if (error instanceof LeaseLostError) return `LeaseLostError ${error.reason}`;
   return error instanceof Error ? error.constructor.name : 'an error of no kind';
 }

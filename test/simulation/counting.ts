@@ -1,6 +1,7 @@
 import { LockBackendError } from '../../libs/redis-lock/src/core/api/errors.js';
 import type { Random } from '../support/random.js';
 import type { CountingSemaphore } from '../../libs/redis-lock/src/primitives/counting-semaphore/counting-semaphore.js';
+import { outcomeOf } from './answers.js';
 import { byKey } from './by-key.js';
 import { keysOf } from './plan.js';
 import type { Trial } from './primitives.js';
@@ -68,7 +69,8 @@ class PermitCaller {
     const { name: key } = semaphore;
     const { world, plan, history } = simulation;
     const waitTimeMs = random.pick([0, 20, 500, 20_000]);
-    history.add({ type: 'call', ...this.#asked, verb: 'acquire', key, options: { permits } });
+    const options = { permits, waitTimeMs };
+    history.add({ type: 'call', ...this.#asked, verb: 'tryAcquire', key, options });
     const settled = count.asked(process, permits);
     if (!(await this.#isGranted(waitTimeMs))) {
       settled();
@@ -98,7 +100,7 @@ class PermitCaller {
     } catch (error) {
       const isUnknown = error instanceof LockBackendError && error.outcome === 'unknown';
       if (isUnknown) count.doubtful += permits;
-      this.#returned(String(error));
+      this.#returned(outcomeOf(error));
       return false;
     }
   }

@@ -1,4 +1,5 @@
 import { LockBackendError, LockTimeoutError } from '../../libs/redis-lock/src/core/api/errors.js';
+import { outcomeOf } from './answers.js';
 import type { Trial } from './primitives.js';
 
 /** A job runs once in each of these. */
@@ -34,7 +35,7 @@ export function jobs(common: Omit<Trial, 'open'>): Trial {
           await outer.using(() => locks.get(key).using(run, { waitTimeMs: 0 }), once);
         } catch (error) {
           // The job has run, or runs; or another process has still to finish the former run.
-          history.add({ ...told, type: 'return', outcome: String(error) });
+          history.add({ ...told, type: 'return', outcome: outcomeOf(error) });
           const isRefused = error instanceof LockTimeoutError || error instanceof LockBackendError;
           if (!isRefused && !referee.wasDisturbed(process, 0)) {
             referee.broken('reason for an error', `call ${String(call)}: ${String(error)}`);

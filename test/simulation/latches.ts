@@ -1,4 +1,5 @@
 import type { CountDownLatch } from '../../libs/redis-lock/src/primitives/count-down-latch/latch.js';
+import { outcomeOf } from './answers.js';
 import { byKey } from './by-key.js';
 import type { Trial } from './primitives.js';
 import { SLACK_MS } from './referee.js';
@@ -39,14 +40,14 @@ export function latch(common: Omit<Trial, 'open'>): Trial {
         const one = latches.get(latchName);
         const call = history.newCall();
         const isWaiter = random.chance(0.6);
-        const verb = isWaiter ? 'wait' : 'countDown';
-        history.add({ type: 'call', call, process: name, verb, key: latchName });
+        const waitTimeMs = isWaiter ? random.pick([0, 100, 20_000]) : 0;
+        const asked = isWaiter ? { verb: 'wait', options: { waitTimeMs } } : { verb: 'countDown' };
+        history.add({ type: 'call', call, process: name, key: latchName, ...asked });
         const isPresent = () => round.number === number;
         try {
           const isSet = round.sets > 0 || (await setOnce(round, one));
           if (isWaiter) {
             const begunAt = world.now;
-            const waitTimeMs = random.pick([0, 100, 20_000]);
             const isOpen = await one.wait({ waitTimeMs });
             history.add({ type: 'return', call, process: name, outcome: String(isOpen) });
             // Without a count, it is open.
@@ -62,7 +63,7 @@ export function latch(common: Omit<Trial, 'open'>): Trial {
             if (isPresent() && round.done === COUNT) round.doneAt = world.now;
           }
         } catch (error) {
-          history.add({ type: 'return', call, process: name, outcome: String(error) });
+          history.add({ type: 'return', call, process: name, outcome: outcomeOf(error) });
         }
         referee.progressed();
         await process.sleep(random.next() * 10);
