@@ -19,18 +19,18 @@ describe('a planted bug', () => {
     const [primitive, name, seed, promise, faults] = row;
     const bug = BUGS[primitive]?.[name];
     if (bug === undefined) throw new Error(`There is no bug "${name}" of ${primitive}`);
-    const { violation } = await simulateWith(
-      planFor({ primitive, seed, java: bug.java }, faults),
-      bug,
-    );
+    const { java, level } = bug;
+    const plan = planFor({ primitive, seed, java, level }, faults);
+    const { violation } = await simulateWith(plan, bug);
     expect(violation).toMatchObject({ promise });
   });
 
   const plans = new Map(
     PLANTED.map(([primitive, bug, seed, , faults]) => {
-      const java = BUGS[primitive]?.[bug]?.java;
+      const { java, level } = BUGS[primitive]?.[bug] ?? {};
       const words = [primitive, seed, ...(faults ?? []), ...(java === true ? ['with Java'] : [])];
-      return [words.join(' '), planFor({ primitive, seed, java }, faults)];
+      if (level !== undefined) words.push('with ioredis');
+      return [words.join(' '), planFor({ primitive, seed, java, level }, faults)];
     }),
   );
   it.each([...plans])('shows by itself: %s breaks no promise without one', async (_, plan) => {

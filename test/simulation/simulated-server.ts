@@ -52,6 +52,11 @@ export class SimulatedServer extends CountingServer implements Actor {
   readonly links = new Set<Link>();
   readonly replicas: Replica[] = [];
   readonly writes: Write[] = [];
+  /** A database in which a connection is by mistake. */
+  readonly #elsewhere = new Store();
+  /** The database of the locks, while a connection is in the other one. */
+  #main: Store | undefined;
+  #refusesUntil = 0;
   /** The server that it has replaced. */
   #former: SimulatedServer | undefined;
   #runId: string;
@@ -60,6 +65,8 @@ export class SimulatedServer extends CountingServer implements Actor {
   constructor(
     private readonly world: World,
     readonly name: string,
+    /** Of the locks. */
+    readonly database: number,
   ) {
     const wall = () => EPOCH_MS + world.now + this.clockAheadMs;
     super({ wall, now: () => world.now } as CountingServer['clock'], name);
@@ -74,7 +81,7 @@ export class SimulatedServer extends CountingServer implements Actor {
     if (this.isDemoted) {
       throw new CommandError("READONLY You can't write against a read only replica.");
     }
-    if (this.replicas.length === 0) return command;
+    if (this.replicas.length === 0 || this.#main !== undefined) return command;
     const { world, writes } = this;
     const run: Command['run'] = (store, words, server) => {
       writes.push({ at: world.now, now: store.now, command, words });
@@ -107,6 +114,20 @@ export class SimulatedServer extends CountingServer implements Actor {
     return `run_id:${this.#runId}\r\nuptime_in_seconds:${String(uptime)}\r\n`;
   }
 
+  /** Its commands work in this database from now on. */
+  enter(database: number): void {
+    const isElsewhere = database !== this.database;
+    if (isElsewhere === (this.#main !== undefined)) return;
+    const store = this.#main ?? this.#elsewhere;
+    this.#main = isElsewhere ? this.store : undefined;
+    Object.assign(this, { store });
+  }
+
+  /** After a start, the rights of its users may be missing for a while. */
+  get refusesSelect(): boolean {
+    return this.world.now < this.#refusesUntil;
+  }
+
   stall(ms: number): void {
     this.stillUntil = Math.max(this.stillUntil, this.world.now + ms);
   }
@@ -123,6 +144,8 @@ export class SimulatedServer extends CountingServer implements Actor {
     this.#startedAt = this.clock.wall();
     this.#runId = `${this.name}x${String(Math.floor(this.world.now))}`;
     this.#take(data);
+    const { random, now } = this.world;
+    if (this.database > 0) this.#refusesUntil = now + random.next() * random.pick([0, 50, 500]);
   }
 
   /** The writes until some time ago, as a disk or a replica has them. */
@@ -134,7 +157,8 @@ export class SimulatedServer extends CountingServer implements Actor {
   /** The replica becomes the master. This server answers its clients until it is demoted. */
   replacedBy(replica: Replica): SimulatedServer {
     const [base = '', number = 1] = this.name.split('n');
-    const successor = new SimulatedServer(this.world, `${base}n${String(Number(number) + 1)}`);
+    const name = `${base}n${String(Number(number) + 1)}`;
+    const successor = new SimulatedServer(this.world, name, this.database);
     successor.clockAheadMs = this.clockAheadMs;
     successor.#former = this;
     successor.#take(this.past(replica));

@@ -66,7 +66,7 @@ export class Simulation {
     this.history = new History(() => this.world.now, watching.tell);
     this.servers = Array.from(
       { length: trial.servers },
-      (_, i) => new SimulatedServer(this.world, `redis${String(i)}`),
+      (_, i) => new SimulatedServer(this.world, `redis${String(i)}`, databaseOf(plan)),
     );
     this.addresses = this.servers.map((server) => new Address(server));
     const copies = (['restart-old', 'failover'] as const).some((one) => plan.faults.includes(one));
@@ -232,6 +232,12 @@ export class Simulation {
     const { events } = world;
     return { plan, sections, events, hash: history.hash, faults: this.faults.counts, violation };
   }
+}
+
+/** Of the locks. Java knows no other than the first here, as the port of the library. */
+function databaseOf({ primitive, seed, level, threads }: Plan): number {
+  if (level === 1 || threads > 0) return 0;
+  return new Random(`${primitive} ${String(seed)} database`).pick([0, 0, 3]);
 }
 
 export function simulate(plan: Plan, watching?: Watching): Promise<Verdict> {

@@ -1,5 +1,10 @@
 import { Redis } from 'ioredis';
 import type { RedisConnection } from '../../../libs/redis-lock/src/core/redis/connection.js';
+import {
+  OK,
+  type CommandReply,
+} from '../../../libs/redis-lock/src/testing/server/commands/command.js';
+import { CommandError } from '../../../libs/redis-lock/src/testing/server/store.js';
 import { prepareIoredisConnection } from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
 import { Session, type Host } from '../../support/in-process/session.js';
 import { InProcessSocket, type Listener, type Receiver } from '../../support/in-process/socket.js';
@@ -9,6 +14,8 @@ import type { Address, SimulatedServer } from '../simulated-server.js';
 /** The port of a server, with its sessions. */
 class Door implements Host, Listener {
   readonly sessions = new Set<Session>();
+  /** The one of each new connection. */
+  #database = 0;
 
   constructor(
     readonly server: SimulatedServer,
@@ -25,7 +32,16 @@ class Door implements Host, Listener {
   }
 
   run(work: () => void): void {
+    this.server.enter(this.#database);
     work();
+    this.server.enter(this.server.database);
+  }
+
+  select(database: string): CommandReply {
+    if (this.server.refusesSelect) return new CommandError('NOPERM no right to run SELECT');
+    this.#database = Number(database);
+    this.server.enter(this.#database);
+    return OK;
   }
 
   pause(): void {
@@ -48,7 +64,8 @@ export class SimulatedClient {
     private readonly site: Site,
     readonly address: Address,
   ) {
-    const options = { Connector: this.#connectorClass() } as unknown as { host: string };
+    const { database: db } = address.master;
+    const options = { Connector: this.#connectorClass(), db } as unknown as { host: string };
     const { clock, random } = site.process;
     if (site.world.random.chance(0.5)) {
       this.#callers = new Redis(options);

@@ -12,6 +12,7 @@ import { Waiter } from '../../../libs/redis-lock/src/core/waiting/waiter.js';
 import { WaitQueue } from '../../../libs/redis-lock/src/core/waiting/wait-queue.js';
 import { WaitQueues } from '../../../libs/redis-lock/src/core/waiting/wait-queues.js';
 import { RENEW } from '../../../libs/redis-lock/src/primitives/lua/hash-lock.js';
+import { Database } from '../../../libs/redis-lock/src/ioredis/database.js';
 import { PassThrough } from '../../support/pass-through.js';
 import { member, together } from '../../faults/support/planted.js';
 import type { SimulatedProcess } from '../simulated-process.js';
@@ -84,6 +85,10 @@ export const CLIENT_BUGS: Record<string, Bug> = {
       for (const one of [waiter, ...others]) waiters.add(one);
     },
   }),
+  'no answer to SELECT is waited for': {
+    ...member(Database.prototype, 'isConfirmed', { get: () => true }),
+    level: 2,
+  },
   'a shutdown leaves the waiters': member(WaitQueues.prototype, 'close', {
     value: () => undefined,
   }),

@@ -32,7 +32,8 @@ export async function find(
 ): Promise<Found | undefined> {
   let sections = 0;
   for (let seed = 1; sections < most; seed += 1) {
-    const verdict = await simulateWith(planFor({ primitive, seed, java: bug.java }, faults), bug);
+    const { java, level } = bug;
+    const verdict = await simulateWith(planFor({ primitive, seed, java, level }, faults), bug);
     sections += Math.max(1, verdict.sections);
     if (verdict.violation !== undefined) return { seed, ...verdict.violation, sections };
   }
@@ -40,9 +41,8 @@ export async function find(
 }
 
 export async function shows([primitive, , seed, promise, faults]: Row, bug: Bug): Promise<boolean> {
-  const { violation } = await simulateWith(
-    planFor({ primitive, seed, java: bug.java }, faults),
-    bug,
-  );
+  const { java, level } = bug;
+  const plan = planFor({ primitive, seed, java, level }, faults);
+  const { violation } = await simulateWith(plan, bug);
   return violation?.promise === promise;
 }

@@ -7,6 +7,8 @@ export interface Bug {
   readonly options?: { readonly decorate?: Decorate };
   /** It shows beside Java services only. */
   readonly java?: boolean;
+  /** It shows in ioredis only. */
+  readonly level?: 2;
   /** Changes a class; the returned function changes it back. */
   readonly install?: () => () => void;
 }
@@ -16,6 +18,7 @@ export interface Short {
   readonly primitive: Primitive;
   readonly seed: number;
   readonly java?: boolean | undefined;
+  readonly level?: 2 | undefined;
 }
 
 /** Short ones: a bug shows early, or with another seed. */
@@ -23,10 +26,10 @@ const LIMITS: Limits = { sections: 100 };
 
 /** @param faults instead of those that the seed draws */
 export function planFor(
-  { primitive, seed, java = false }: Short,
+  { primitive, seed, java = false, level }: Short,
   faults?: readonly FaultName[],
 ): Plan {
-  const limits = { ...LIMITS, java };
+  const limits = { ...LIMITS, java, ...(level === undefined ? {} : { level }) };
   return planOf(primitive, seed, faults === undefined ? limits : { ...limits, faults });
 }
 

@@ -1,4 +1,9 @@
 import { systemClock } from '../../../libs/redis-lock/src/core/time/clock.js';
+import {
+  OK,
+  type CommandReply,
+} from '../../../libs/redis-lock/src/testing/server/commands/command.js';
+import { CommandError } from '../../../libs/redis-lock/src/testing/server/store.js';
 import { CountingServer } from './counting-server.js';
 import { listen, stopListening } from './network.js';
 import { Session, type Host } from './session.js';
@@ -33,6 +38,10 @@ export class InProcessRedis implements Listener, Host {
   run(work: () => void): void {
     if (this.#held === undefined) work();
     else this.#held.push(work);
+  }
+
+  select(database: string): CommandReply {
+    return database === '0' ? OK : new CommandError('ERR DB index is out of range');
   }
 
   pause(): void {

@@ -18,6 +18,8 @@ export interface Host {
   readonly sessions: Set<Session>;
   /** Does the work, unless the server stands still. */
   run(work: () => void): void;
+  /** The session chooses a database. */
+  select(database: string): CommandReply;
   pause(): void;
   resume(): void;
 }
@@ -163,8 +165,7 @@ export class Session implements Receiver, Subscriber {
       for (const rule of rules) this.redis.server.allow(rule);
       return OK;
     },
-    select: ([database]) =>
-      database === '0' ? OK : new CommandError('ERR DB index is out of range'),
+    select: ([database = '']) => this.redis.select(database),
     client: (args) => this.#client(args),
     config: ([subcommand = '', name, value]) => {
       const { server } = this.redis;
