@@ -1,9 +1,8 @@
 import { OF_JAVA } from './java/jvm.js';
-import { REVIVES } from './java/java-side.js';
 import type { FaultName, Plan, Settings } from './plan.js';
 import type { Trial } from './primitives.js';
 import type { JavaRules, Rules } from './referee.js';
-import { nextOf } from './states.js';
+import { nextOf, unheardOf } from './states.js';
 import type { Address, SimulatedServer } from './simulated-server.js';
 
 /** With messages, a waiter learns of a free lock within this time. */
@@ -16,10 +15,8 @@ const STANDS_BACK_MS = 128;
 /** Node waiters look so often whether the next in a fair queue is gone. */
 const LOOK_MS = 1_000;
 
-/** Several dead waiters, one after the other. */
-const FORGOTTEN_MS = 80_000;
-/** Old data bring back the waiters of several dead processes. */
-const REVIVED_MS = 300_000;
+/** The waiters of several dead processes, one after the other. */
+const FORGOTTEN_MS = 300_000;
 
 /** A request of a process that is cut off may arrive so late. */
 const LATE_MS = 10_000;
@@ -63,6 +60,7 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
       const all = new Set(servers.all((one) => trial.state.owners(one, key)).flat());
       return [...all].filter((owner) => !java || !owner.startsWith(OF_JAVA));
     },
+    unheard: (key) => servers.all((one) => unheardOf(one, key)).flat(),
     isKnown: trial.isKnown,
     isCounted: trial.isCounted,
     isFree: (key) => {
@@ -99,9 +97,7 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
 
 /** A fair queue that has lost its records keeps the dead until their scores are over. */
 function moreMsOf({ faults }: Plan, { isFair, settleMs = 0 }: Trial): number {
-  if (!isFair || !faults.includes('eviction')) return settleMs;
-  const isOld = REVIVES.some((fault) => faults.includes(fault));
-  return settleMs + (isOld ? REVIVED_MS : FORGOTTEN_MS);
+  return isFair && faults.includes('eviction') ? settleMs + FORGOTTEN_MS : settleMs;
 }
 
 function freeMsOf({ settings }: Plan, trial: Trial): number {

@@ -1,4 +1,5 @@
 import { queueKeys } from '../../libs/redis-lock/src/primitives/fair-lock/footprint.js';
+import { queueKeys as claimKeys } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import { readerLeaseKey } from '../../libs/redis-lock/src/primitives/read-write-lock/footprint.js';
 import { leasesKey } from '../../libs/redis-lock/src/primitives/semaphore/footprint.js';
 import type { SimulatedServer } from './simulated-server.js';
@@ -63,6 +64,15 @@ export function nextOf(server: SimulatedServer, key: string) {
   const [owner] = server.store.find(queueKeys(key).queue, 'list') ?? [];
   const until = server.store.find(queueKeys(key).timeouts, 'zset')?.get(owner ?? '');
   return { owner, until };
+}
+
+/** Owners that Redis makes the next without a message: their processes had no subscription yet. */
+export function unheardOf(server: SimulatedServer, key: string): string[] {
+  const claims = (['lock', 'rwlock'] as const).map((kind) => claimKeys(key, kind).claims);
+  return claims
+    .flatMap((one) => [...(server.store.find(one, 'hash') ?? [])])
+    .filter(([, claim]) => claim.endsWith(' p'))
+    .map(([process, claim]) => `${process}:${claim.split(' ', 1).join('')}`);
 }
 
 function hashOf(server: SimulatedServer, key: string) {

@@ -28,6 +28,7 @@ export class Progress {
 
   lookAround(keys: Iterable<string>): void {
     for (const key of keys) {
+      this.#forgive(key);
       this.#lookAt(key);
       if (this.facts.rules.isKnown) this.#lookAtOwners(key);
     }
@@ -160,6 +161,15 @@ export class Progress {
     for (const name of this.#strays.keys()) {
       const [on, owner = ''] = name.split(' ');
       if (on === key && !owners.includes(owner)) this.#strays.delete(name);
+    }
+  }
+
+  /** A process that died before its subscription may still be granted the lock. */
+  #forgive(key: string): void {
+    for (const [client, { at, owners }] of this.#dead) {
+      if (this.facts.now - at > DEAD_MS) continue;
+      for (const owner of this.facts.rules.unheard(key))
+        if (clientOf(owner) === client) owners.add(owner);
     }
   }
 

@@ -103,6 +103,8 @@ export interface Rules {
   held(key: string, owner: string): Held | undefined;
   /** All owners that the servers know. */
   owners(key: string): readonly string[];
+  /** Owners that the servers make the next without a message. */
+  unheard(key: string): readonly string[];
   /** `held` tells everything: one server decides. */
   readonly isKnown: boolean;
   /** An owner has a hold count. */
