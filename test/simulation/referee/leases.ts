@@ -10,10 +10,17 @@ export interface Leaving {
   readonly remainingMs: number;
 }
 
+/** The newest write of a guarded resource: sent at `since`, and answered at `at`. */
+interface Written {
+  readonly token: number;
+  readonly since: number;
+  readonly at: number;
+}
+
 /** How leases begin and end. */
 export class Leases {
   readonly #tokens = new Map<string, number>();
-  readonly #written = new Map<string, { readonly token: number; readonly at: number }>();
+  readonly #written = new Map<string, Written>();
   readonly #runs = new Map<string, number>();
   /** By key, the end of `minHoldMs`. */
   readonly #kept = new Map<string, { readonly until: number; readonly stay: Stay }>();
@@ -91,12 +98,12 @@ export class Leases {
   wrote(key: string, token: number, since: number): void {
     const newest = this.#written.get(key);
     if (newest !== undefined && newest.token > token && newest.at < since) {
-      if (!this.facts.hasLostData(newest.at)) {
+      if (!this.facts.hasLostData(newest.since)) {
         const text = `${key}: ${String(token)} after ${String(newest.token)}`;
         this.facts.broken('stale write refused', text);
       }
     }
-    if (token >= (newest?.token ?? 0)) this.#written.set(key, { token, at: this.facts.now });
+    if (token >= (newest?.token ?? 0)) this.#written.set(key, { token, since, at: this.facts.now });
   }
 
   /** A job runs for its slot, after a call at this time. */
