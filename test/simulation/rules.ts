@@ -44,7 +44,7 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
   const { watchdogLeaseMs, claimTimeMs, pollIntervalMs, wakeUp, maxWaitersPerKey } = plan.settings;
   const leaseMs = Math.max(3 * watchdogLeaseMs, 3_000, claimTimeMs);
   const servers = new Servers(addresses);
-  const java = plan.threads === 0 ? undefined : javaRulesOf(plan, trial, servers, leaseMs);
+  const java = plan.threads === 0 ? undefined : javaRulesOf(plan, trial, leaseMs);
   // Beside Java, a process queues by a claim that its release writes, before it subscribes.
   const isHeard =
     java === undefined &&
@@ -60,6 +60,14 @@ export function rulesOf(plan: Plan, trial: Trial, addresses: readonly Address[])
       const all = new Set(servers.all((one) => trial.state.owners(one, key)).flat());
       return [...all].filter((owner) => !java || !owner.startsWith(OF_JAVA));
     },
+    waitsForScore: (key) =>
+      trial.isFair &&
+      servers
+        .all((server) => ({ ...nextOf(server, key), now: server.clock.wall() }))
+        .some(
+          ({ owner = '', until = Infinity, isForgotten, now }) =>
+            (owner.startsWith(OF_JAVA) || isForgotten) && until + LOOK_MS > now,
+        ),
     unheard: (key) => servers.all((one) => unheardOf(one, key)).flat(),
     isKnown: trial.isKnown,
     isCounted: trial.isCounted,
@@ -119,21 +127,12 @@ function isAmongPolls({ wakeUp, interop }: Settings): boolean {
 function javaRulesOf(
   { settings }: Plan,
   { isFair, isOfTwoSides }: Trial,
-  servers: Servers,
   leaseMs: number,
 ): JavaRules {
   return {
     // A shorter lease of a Java reader would end those of others.
     leaseMs: isOfTwoSides === true ? leaseMs : settings.watchdogLeaseMs,
     isShared: !isFair && settings.wakeUp === 'message',
-    isNext: (key) =>
-      isFair &&
-      servers
-        .all((server) => ({ ...nextOf(server, key), now: server.clock.wall() }))
-        .some(
-          ({ owner = '', until = Infinity, now }) =>
-            owner.startsWith(OF_JAVA) && until + LOOK_MS > now,
-        ),
   };
 }
 

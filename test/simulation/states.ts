@@ -59,11 +59,15 @@ export const PERMITS: State = {
   },
 };
 
-/** The first of a fair queue, and the time after which Redisson removes it, if there is one. */
+/**
+ * The first of a fair queue, the time after which it is removed, if there is one, and whether its
+ * record is missing.
+ */
 export function nextOf(server: SimulatedServer, key: string) {
   const [owner] = server.store.find(queueKeys(key).queue, 'list') ?? [];
   const until = server.store.find(queueKeys(key).timeouts, 'zset')?.get(owner ?? '');
-  return { owner, until };
+  const records = server.store.find(queueKeys(key).waiting, 'hash');
+  return { owner, until, isForgotten: owner !== undefined && records?.has(owner) !== true };
 }
 
 /** Owners that Redis makes the next without a message: their processes had no subscription yet. */

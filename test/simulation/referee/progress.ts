@@ -12,8 +12,8 @@ const DEAD_MS = 50;
 /** Callers that wait for what is free, and owners that nobody knows. */
 export class Progress {
   readonly #freeSince = new Map<string, number>();
-  /** When a Java thread was next in a queue. */
-  #outsiderAt = -Infinity;
+  /** When a queue waited for a score. */
+  #scoreAt = -Infinity;
   /** By key, when a call returned without a lease. */
   readonly #refusedAt = new Map<string, number>();
   /** Owners without a caller, by key and owner, since when. */
@@ -81,7 +81,7 @@ export class Progress {
     if (first === undefined || [...facts.stays.values()].some(({ size }) => size > 0)) return;
     const { freeMs } = facts.rules;
     const asked = Math.max(...waiting.map(({ at }) => at));
-    const quietSince = Math.max(facts.quietSince, this.#outsiderAt);
+    const quietSince = Math.max(facts.quietSince, this.#scoreAt);
     const since = Math.max(quietSince, asked, ...facts.changedAt.values());
     if (facts.now - since <= IDLE_MS + 2 * freeMs) return;
     facts.broken('progress', `${of(first)} waits, and no caller holds anything`);
@@ -89,9 +89,8 @@ export class Progress {
 
   #lookAt(key: string): void {
     const { rules, now } = this.facts;
-    // Redisson's queue waits for a thread, dead or alive, until its score has passed.
-    if (rules.java?.isNext(key) === true) this.#outsiderAt = now;
-    if (!rules.isFree(key) || this.#outsiderAt === now) this.#freeSince.delete(key);
+    if (rules.waitsForScore(key)) this.#scoreAt = now;
+    if (!rules.isFree(key) || this.#scoreAt === now) this.#freeSince.delete(key);
     else if (!this.#freeSince.has(key)) this.#freeSince.set(key, this.facts.now);
   }
 

@@ -93,8 +93,6 @@ export interface JavaRules {
   readonly leaseMs: number;
   /** They share it in turns with the processes. */
   readonly isShared: boolean;
-  /** One of their threads, dead or alive, is the next in the queue of a fair lock. */
-  isNext(key: string): boolean;
 }
 
 /** Rules that differ from primitive to primitive. */
@@ -103,6 +101,11 @@ export interface Rules {
   held(key: string, owner: string): Held | undefined;
   /** All owners that the servers know. */
   owners(key: string): readonly string[];
+  /**
+   * A fair queue waits until the score of its head has passed. It is a Java thread, dead or alive, or
+   * Redis has evicted what told that it is dead.
+   */
+  waitsForScore(key: string): boolean;
   /** Owners that the servers make the next without a message. */
   unheard(key: string): readonly string[];
   /** `held` tells everything: one server decides. */
