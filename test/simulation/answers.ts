@@ -135,7 +135,7 @@ function isExpected(error: unknown): boolean {
   return kinds.some((kind) => error instanceof kind);
 }
 
-/** Of a call that rejects, as the history tells it. */
+/** A caller whose call rejects has this outcome in the history. */
 export function outcomeOf(error: unknown): string {
   if (error instanceof LeaseLostError) return `LeaseLostError ${error.reason}`;
   return error instanceof Error ? error.constructor.name : 'an error of no kind';

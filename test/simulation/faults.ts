@@ -10,7 +10,7 @@ const RATES: Record<Mishap, number> = {
 };
 /** The longest pause between two faults. */
 const APART_MS = 600;
-/** Of a server that stands still, or of a connection. */
+/** Processes wait for no longer while a server stands still, or a connection is silent. */
 const LONGEST_SILENCE_MS = 3_000;
 
 /** Brings about the faults of a plan, at random, until its calm begins. */

@@ -65,7 +65,7 @@ export class SimulatedServer extends CountingServer implements Actor {
   constructor(
     private readonly world: World,
     readonly name: string,
-    /** Of the locks. */
+    /** Holders and waiters are stored in this database. */
     readonly database: number,
   ) {
     const wall = () => EPOCH_MS + world.now + this.clockAheadMs;

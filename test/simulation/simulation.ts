@@ -234,7 +234,7 @@ export class Simulation {
   }
 }
 
-/** Of the locks. Java knows no other than the first here, as the port of the library. */
+/** Processes that use ioredis acquire in this database. Outsiders, and the port, know only the first. */
 function databaseOf({ primitive, seed, level, threads }: Plan): number {
   if (level === 1 || threads > 0) return 0;
   return new Random(`${primitive} ${String(seed)} database`).pick([0, 0, 3]);

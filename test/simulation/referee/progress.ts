@@ -56,7 +56,7 @@ export class Progress {
     if (!isOver || waitTimeMs > 0 || facts.rules.isOfSeveralKeys) return;
     const others = [...facts.waiting, ...facts.outsiders, ...facts.on(key)];
     if (others.some((one) => one.key === key)) return;
-    // What an earlier call has left may be on its way.
+    // The release of an earlier holder may be on its way.
     const since = Math.max(this.#freeSince.get(key) ?? Infinity, lastAt) + LATE_MS;
     if (at <= since || !facts.isQuiet(facts.now - since)) return;
     facts.broken('progress', `${of(asked)} is refused, and ${key} is free`);
