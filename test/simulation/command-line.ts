@@ -43,7 +43,7 @@ const NUMBERS = [
   'threads',
 ];
 
-/** The wishes, or the problem with the words; an empty one asks for help. */
+/** The wishes, or the problem with the words. */
 export function commandLine(words: readonly string[]): Wishes | string {
   let values: Readonly<Record<string, string | boolean | undefined>>;
   try {
@@ -53,13 +53,11 @@ export function commandLine(words: readonly string[]): Wishes | string {
         ...Object.fromEntries(NUMBERS.map((name) => [name, { type: 'string' as const }])),
         ...{ primitive: { type: 'string' }, faults: { type: 'string' } },
         ...{ history: { type: 'string' }, trace: { type: 'boolean' }, java: { type: 'boolean' } },
-        help: { type: 'boolean' },
       },
     }));
   } catch (error) {
     return (error as Error).message;
   }
-  if (values.help === true) return '';
   const numberOf = (name: string) =>
     values[name] === undefined ? undefined : Number(values[name]);
   const wrong = NUMBERS.find((name) => !isCount(numberOf(name)));

@@ -2,6 +2,7 @@ import type { Application } from './application.js';
 import { MISHAPS, type Mishap, type Mishaps } from './mishaps.js';
 import { OCCASIONS, type FaultName, type Occasion } from './plan.js';
 import { Store } from '../../libs/redis-lock/src/testing/server/store.js';
+import type { SimulatedProcess } from './simulated-process.js';
 import type { Address, SimulatedServer } from './simulated-server.js';
 import type { Simulation } from './simulation.js';
 
@@ -18,7 +19,6 @@ export class Faults {
   readonly counts: Partial<Record<FaultName, number>> = {};
   readonly #occasions: readonly Occasion[];
   readonly #mishaps: readonly Mishap[];
-
   readonly #demoted: SimulatedServer[] = [];
 
   constructor(private readonly simulation: Simulation) {
@@ -27,8 +27,18 @@ export class Faults {
     this.#mishaps = MISHAPS.filter((one) => faults.includes(one));
   }
 
-  /** Counts it and tells it. The time is its duration, or the step of a clock. */
-  happened(fault: FaultName, of: string, ms?: number): void {
+  /**
+   * Something breaks, for this time.
+   * @param process none: every process may feel it
+   */
+  strike(fault: FaultName, of: string, process?: SimulatedProcess, ms?: number): void {
+    const { referee, world, rules } = this.simulation;
+    this.#tell(fault, of, ms);
+    referee.disturbed(process, world.now + (ms ?? 0) + rules.settleMs);
+  }
+
+  /** Counts it, too. The time is its duration, or the step of a clock. */
+  #tell(fault: FaultName, of: string, ms?: number): void {
     this.counts[fault] = (this.counts[fault] ?? 0) + 1;
     this.simulation.history.add({ type: 'fault', fault, of, ...(ms === undefined ? {} : { ms }) });
   }
@@ -39,11 +49,8 @@ export class Faults {
     for (const mishap of this.#mishaps) mishaps.set(mishap, RATES[mishap]);
   }
 
+  /** Plans the next fault, or begins the calm. */
   begin(): void {
-    this.#plan();
-  }
-
-  #plan(): void {
     const { world } = this.simulation;
     world.after(world.random.next() * APART_MS, () => {
       if (!this.simulation.isStormy) {
@@ -51,7 +58,7 @@ export class Faults {
         return;
       }
       if (this.#occasions.length > 0) this.#happen(world.random.pick(this.#occasions));
-      this.#plan();
+      this.begin();
     });
   }
 
@@ -65,7 +72,7 @@ export class Faults {
   }
 
   #happen(fault: Occasion): void {
-    const { world, applications, addresses, plan } = this.simulation;
+    const { world, applications, addresses, plan, referee, rules } = this.simulation;
     const { random } = world;
     const awake = [...applications].filter(({ process }) => !process.isStill);
     if (awake.length === 0) return;
@@ -77,14 +84,13 @@ export class Faults {
     const leaseMs = plan.settings.watchdogLeaseMs;
     const ms = random.next() * random.pick([5, 100, 0.5 * leaseMs, 2.5 * leaseMs]);
     const isOfServer = OF_SERVERS.has(fault);
-    const { referee, rules } = this.simulation;
     const process = isOfServer || ENDS.has(fault) ? undefined : app.process;
     referee.disturbed(process, world.now + ms + rules.settleMs);
     const lossMs = rules.lossMs(fault);
     if (lossMs !== undefined) referee.lostData(world.now + ms + lossMs);
     const lastsMs = this.#actions[fault]({ app, address, master, ms });
-    const of = isOfServer ? master.name : app.process.name;
-    this.happened(fault, fault === 'latency' ? 'the network' : of, lastsMs);
+    const actor = isOfServer ? master : app.process;
+    this.#tell(fault, fault === 'latency' ? 'the network' : actor.name, lastsMs);
   }
 
   /** They return what to tell of the time. */

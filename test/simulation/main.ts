@@ -11,10 +11,14 @@ const MOST_FAILURES = 5;
 
 /** `npm run simulate`, from the words of its command line to its exit code. */
 export async function main(words: readonly string[]): Promise<number> {
+  if (words.includes('--help')) {
+    console.log(usage);
+    return 0;
+  }
   const wishes = commandLine(words);
   if (typeof wishes === 'string') {
-    console.log(wishes === '' ? usage : `${wishes}\n\n${usage}`);
-    return wishes === '' ? 0 : 2;
+    console.log(`${wishes}\n\n${usage}`);
+    return 2;
   }
   // The stacks of refusals that the library makes all the time.
   Error.stackTraceLimit = 0;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { BUGS } from './planted/bugs.js';
+import { violationIn } from './planted/found.js';
 import { planFor, simulateWith } from './planted/planted.js';
 import { PLANTED } from './planted/seeds.js';
 
@@ -16,21 +17,19 @@ describe('a planted bug', () => {
   });
 
   it.each(PLANTED)('of %s shows: %s, seed %i, breaks "%s"', async (...row) => {
-    const [primitive, name, seed, promise, faults] = row;
+    const [primitive, name, , promise] = row;
     const bug = BUGS[primitive]?.[name];
     if (bug === undefined) throw new Error(`There is no bug "${name}" of ${primitive}`);
-    const { java, level } = bug;
-    const plan = planFor({ primitive, seed, java, level }, faults);
-    const { violation } = await simulateWith(plan, bug);
-    expect(violation).toMatchObject({ promise });
+    expect(await violationIn(row, bug)).toMatchObject({ promise });
   });
 
   const plans = new Map(
-    PLANTED.map(([primitive, bug, seed, , faults]) => {
-      const { java, level } = BUGS[primitive]?.[bug] ?? {};
-      const words = [primitive, seed, ...(faults ?? []), ...(java === true ? ['with Java'] : [])];
-      if (level !== undefined) words.push('with ioredis');
-      return [words.join(' '), planFor({ primitive, seed, java, level }, faults)];
+    PLANTED.map(([primitive, name, seed, , faults]) => {
+      const bug = BUGS[primitive]?.[name] ?? {};
+      const words: (string | number)[] = [primitive, seed, ...(faults ?? [])];
+      if (bug.java === true) words.push('with Java');
+      if (bug.level === 2) words.push('with ioredis');
+      return [words.join(' '), planFor({ primitive, seed, ...bug }, faults)];
     }),
   );
   it.each([...plans])('shows by itself: %s breaks no promise without one', async (_, plan) => {

@@ -148,8 +148,7 @@ export class Simulation {
   #start(process: SimulatedProcess): void {
     const { world, plan, weather } = this;
     const mishaps = new Mishaps(world, (mishap) => {
-      this.faults.happened(mishap, process.name);
-      this.referee.disturbed(process, world.now + this.rules.settleMs);
+      this.faults.strike(mishap, process.name, process);
     });
     const { decorate = (port) => port } = this.watching;
     const site = { world, weather, mishaps, process };

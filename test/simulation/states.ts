@@ -64,9 +64,10 @@ export const PERMITS: State = {
  * record is missing.
  */
 export function nextOf(server: SimulatedServer, key: string) {
-  const [owner] = server.store.find(queueKeys(key).queue, 'list') ?? [];
-  const until = server.store.find(queueKeys(key).timeouts, 'zset')?.get(owner ?? '');
-  const records = server.store.find(queueKeys(key).waiting, 'hash');
+  const { queue, timeouts, waiting } = queueKeys(key);
+  const [owner] = server.store.find(queue, 'list') ?? [];
+  const until = server.store.find(timeouts, 'zset')?.get(owner ?? '');
+  const records = server.store.find(waiting, 'hash');
   return { owner, until, isForgotten: owner !== undefined && records?.has(owner) !== true };
 }
 
@@ -76,7 +77,7 @@ export function unheardOf(server: SimulatedServer, key: string): string[] {
   return claims
     .flatMap((one) => [...(server.store.find(one, 'hash') ?? [])])
     .filter(([, claim]) => claim.endsWith(' p'))
-    .map(([process, claim]) => `${process}:${claim.split(' ', 1).join('')}`);
+    .map(([process, claim]) => `${process}:${claim.slice(0, claim.indexOf(' '))}`);
 }
 
 function hashOf(server: SimulatedServer, key: string) {

@@ -45,10 +45,9 @@ export class JavaSide {
       hasOtherLeases: plan.primitive !== 'read-write',
     };
     this.#mishaps = new Mishaps(simulation.world, (mishap) => {
-      // That no script is sent again is the rule here, and no fault.
-      if (mishap === 'messages') this.#disturb(mishap, 'java');
+      if (mishap === 'messages') simulation.faults.strike(mishap, 'java');
     });
-    // Redisson sends none of these scripts again.
+    // Redisson sends none of these scripts again: that is no fault.
     this.#mishaps.set('gives-up', 1);
     if (plan.faults.includes('messages')) this.#mishaps.set('messages', MESSAGES_LOST);
     const services = plan.threads > 1 ? this.#random.int(1, 2) : 1;
@@ -131,17 +130,12 @@ export class JavaSide {
   #happen(fault: (typeof FAULTS)[number], jvm: Jvm): void {
     const { process, connection } = jvm;
     const ms = this.#random.next() * this.#random.pick([5, 100, this.#habits.leaseMs]);
-    this.#disturb(fault, process.name, fault === 'stall' ? ms : undefined);
+    // Others wait for what it leaves behind, or holds.
+    const lastsMs = fault === 'stall' ? ms : undefined;
+    this.simulation.faults.strike(fault, process.name, undefined, lastsMs);
     if (fault === 'stall') process.stall(ms);
     else if (fault === 'kill') this.#kill(jvm);
     else for (const link of connection.links) link.cut();
-  }
-
-  /** Others wait for what it leaves behind, or holds. */
-  #disturb(fault: FaultName, of: string, ms?: number): void {
-    const { faults, referee, world, rules } = this.simulation;
-    faults.happened(fault, of, ms);
-    referee.disturbed(undefined, world.now + (ms ?? 0) + rules.settleMs);
   }
 
   #kill(jvm: Jvm): void {

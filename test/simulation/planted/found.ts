@@ -1,5 +1,5 @@
 import type { FaultName, Primitive } from '../plan.js';
-import type { Promised } from '../referee.js';
+import type { Promised, Violation } from '../referee.js';
 import { planFor, simulateWith, type Bug } from './planted.js';
 
 /**
@@ -32,17 +32,18 @@ export async function find(
 ): Promise<Found | undefined> {
   let sections = 0;
   for (let seed = 1; sections < most; seed += 1) {
-    const { java, level } = bug;
-    const verdict = await simulateWith(planFor({ primitive, seed, java, level }, faults), bug);
+    const verdict = await simulateWith(planFor({ primitive, seed, ...bug }, faults), bug);
     sections += Math.max(1, verdict.sections);
     if (verdict.violation !== undefined) return { seed, ...verdict.violation, sections };
   }
   return undefined;
 }
 
-export async function shows([primitive, , seed, promise, faults]: Row, bug: Bug): Promise<boolean> {
-  const { java, level } = bug;
-  const plan = planFor({ primitive, seed, java, level }, faults);
-  const { violation } = await simulateWith(plan, bug);
-  return violation?.promise === promise;
+/** The promise that the bug breaks in the history of this row, and how. */
+export async function violationIn(
+  [primitive, , seed, , faults]: Row,
+  bug: Bug,
+): Promise<Violation | undefined> {
+  const { violation } = await simulateWith(planFor({ primitive, seed, ...bug }, faults), bug);
+  return violation;
 }
