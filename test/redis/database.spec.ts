@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import { eventually, Stopwatch, useLocks, useProxy, useRealRedis } from '../support/set-up.js';
 
@@ -16,6 +17,7 @@ describe('the database of a connection', () => {
     await redis.admin.acl('DELUSER', 'shop');
   });
   const open = useLocks(redis, (context) => new LockService(context));
+  const openFair = useLocks(redis, (context) => new FairLockService(context));
   const own = (client: Redis): Redis => {
     client.on('error', () => undefined);
     clients.push(client);
@@ -239,6 +241,27 @@ describe('the database of a connection', () => {
     await addUser('shop', '-select');
     const { locks } = open({ connection: urlOf('shop', 0) });
     await locks.using('a', () => undefined);
+  });
+
+  it('that is not confirmed yet lets no caller overtake one that waits for the connection', async () => {
+    const client = own(new Redis(`${proxy.current.url}/3`));
+    const { locks } = openFair({ connection: client });
+    await locks.using('a', () => undefined);
+    proxy.current.refuse();
+    proxy.current.cut();
+    await eventually(() => client.status === 'reconnecting');
+    const order: string[] = [];
+    const enter = (name: string) =>
+      locks.using('a', () => order.push(name), { waitTimeMs: 60_000 });
+    const first = enter('first');
+    const second = new Promise((resolve) => {
+      client.once('ready', () => {
+        resolve(enter('second'));
+      });
+    });
+    await proxy.current.accept();
+    await Promise.all([first, second]);
+    expect(order).toEqual(['first', 'second']);
   });
 
   it('that the server has not confirmed yet is waited for like a connection', async () => {

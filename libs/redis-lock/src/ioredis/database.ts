@@ -33,6 +33,11 @@ export class Database {
     return this.number === 0 || this.number === this.#confirmed;
   }
 
+  /** Whether a new connection waits for its first answer. */
+  get isArriving(): boolean {
+    return this.#confirmed === undefined && this.#confirming !== undefined;
+  }
+
   /**
    * Resolves when Redis has answered for the present choice.
    * @throws {LockBackendError} Redis refused, or did not answer

@@ -132,7 +132,12 @@ export class IoredisConnection implements RedisConnection {
   }
 
   get isUp(): boolean {
-    // The status of ioredis stays "ready" for a moment after a disconnect.
+    // Calls that wait for the connection must not be overtaken by one that waits for its database.
+    return this.#isReady && this.#database?.isArriving !== true;
+  }
+
+  /** The status of ioredis stays "ready" for a moment after a disconnect. */
+  get #isReady(): boolean {
     return this.client.status === 'ready' && !(this.#isClosed && this.isOurs);
   }
 
@@ -252,7 +257,7 @@ export class IoredisConnection implements RedisConnection {
     const { client } = this;
     const now = this.clock.now();
     if (isCluster(client) || !reconnects(client)) return;
-    if (!this.isUp || now - this.#leftAt < LEAVE_AGAIN_MS) return;
+    if (!this.#isReady || now - this.#leftAt < LEAVE_AGAIN_MS) return;
     this.#leftAt = now;
     client.disconnect(true);
   };
