@@ -11,8 +11,8 @@ const FIRST_LEAD = Math.round(systemClock.wall() - systemClock.now());
 
 /** The lead of the wall clock over the monotonic one, which stands still in a suspension (ms). */
 export function leadOf(clock: Clock, now = clock.now()): number {
-  // Math.round may return -0, which is no small whole number.
-  return Math.round(clock.wall() - now - FIRST_LEAD) + 0;
+  // Math.round may return -0. It, and even its sum with 0, is no small whole number for V8.
+  return Math.round(clock.wall() - now - FIRST_LEAD) || 0;
 }
 
 /** The wall clock's date at this time of the monotonic clock. */
