@@ -20,7 +20,7 @@ import {
   partTable,
   strategyLegend,
 } from '../../apps/seckill-demo/src/arena/tables.js';
-import { texts } from '../../apps/seckill-demo/src/arena/texts.js';
+import { texts } from '../../apps/seckill-demo/src/arena/languages.js';
 import { columnsOf, optionTexts } from '../../apps/seckill-demo/src/options/help.mjs';
 import { parseOptions } from '../../apps/seckill-demo/src/options/parse.mjs';
 import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';

@@ -1,4 +1,4 @@
-import { resolveAcquireOptions } from '../../libs/redis-lock/src/core/api/options.js';
+import { resolveAcquireOptions } from '../../libs/redis-lock/src/core/api/resolve-options.js';
 import { Hold } from '../../libs/redis-lock/src/core/holding/hold.js';
 import type { HoldProtocol } from '../../libs/redis-lock/src/core/holding/protocol.js';
 import type { RedisConnection } from '../../libs/redis-lock/src/core/redis/connection.js';

@@ -18,7 +18,7 @@ import { bannerFor } from './arena/serving.js';
 import { obeyStopSignals } from './arena/stop-signals.js';
 import { Steps } from './arena/steps.js';
 import { Terminal } from './arena/terminal.js';
-import { texts } from './arena/texts.js';
+import { texts } from './arena/languages.js';
 import { TUTORIAL, tutorialSale } from './arena/tutorial.js';
 import { openBrowser } from './web/open-browser.js';
 import { openPage } from './web/open-page.js';

@@ -32,6 +32,13 @@ export type CellResult =
   | ({ readonly kind: 'fault' } & FaultResult)
   | ({ readonly kind: 'part' } & PartResult);
 
+/** A cell with another outcome than the published one. */
+export interface Mismatch {
+  readonly cell: Cell;
+  readonly expected: Outcome;
+  readonly outcome: Outcome;
+}
+
 export function duelCell(strategy: StrategyName, processes: number): RushCell {
   return { kind: 'duel', id: `duel/${strategy}`, strategy, processes };
 }

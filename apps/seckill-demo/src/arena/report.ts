@@ -1,5 +1,5 @@
 import { cellOf } from './cell.js';
-import type { Cell, Outcome } from './cell.js';
+import type { Mismatch } from './cell.js';
 import type { FaultResult } from './fault.js';
 import type { Options } from '../options/parse.mjs';
 import type { LoadResult } from './load-result.js';
@@ -8,7 +8,7 @@ import { PART_NAMES } from './parts/part.js';
 import type { CellEnded } from './step.js';
 import type { Steps } from './steps.js';
 import { costTable, faultTable, loadTable, partTable, strategyLegend } from './tables.js';
-import { texts } from './texts.js';
+import { texts } from './languages.js';
 
 /** All results of one run of the arena. */
 export interface Report {
@@ -22,12 +22,6 @@ export interface Report {
   /** Also an expected failure that did not show: the demo then demonstrates nothing. */
   readonly mismatches: readonly Mismatch[];
   readonly tookMs: number;
-}
-
-export interface Mismatch {
-  readonly cell: Cell;
-  readonly expected: Outcome;
-  readonly outcome: Outcome;
 }
 
 /** Resolves when the run or its steps have ended. */

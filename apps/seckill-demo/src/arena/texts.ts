@@ -1,12 +1,8 @@
-import type { Language } from '../options/names.mjs';
 import type { StrategyName } from '../strategies/strategy.js';
-import type { Cell } from './cell.js';
+import type { Cell, Mismatch } from './cell.js';
 import type { FaultName, FaultOutcome } from './fault.js';
 import type { LoadResult } from './load-result.js';
 import type { PartName, PartResult } from './parts/part.js';
-import type { Mismatch } from './report.js';
-import { english } from './texts.en.js';
-import { chinese } from './texts.zh.js';
 
 export type { Language } from '../options/names.mjs';
 
@@ -88,5 +84,3 @@ export interface ServingBanner {
   readonly product: { readonly id: string; readonly stock: number };
   readonly curls: readonly string[];
 }
-
-export const texts: Readonly<Record<Language, Texts>> = { en: english, zh: chinese };

@@ -1,6 +1,6 @@
 import { LitElement } from 'lit';
 import type { Language, Texts } from '../arena/texts.js';
-import { texts } from '../arena/texts.js';
+import { texts } from '../arena/languages.js';
 import { preferences } from './preferences.js';
 import { selection } from './selection.js';
 import { connection } from './sources/connection.js';

@@ -1,6 +1,6 @@
 import type { Outcome } from '../arena/cell.js';
 import type { Step } from '../arena/step.js';
-import { texts } from '../arena/texts.js';
+import { texts } from '../arena/languages.js';
 import type { Language } from '../arena/texts.js';
 import type { Palette } from '../page/canvas.js';
 import { matrixOf } from '../page/matrix/model.js';

@@ -5,14 +5,7 @@ import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
 import { ask, RefusedError } from './answers.js';
 import { globbed } from './permissions.js';
 import { nodesOf, type Server } from './server.js';
-import { answered, closed, contextOn, type Look, type Watched } from './watch.js';
-
-/** Held locks whose key ends in a free name: its prefix may be missing or wrong. */
-export interface Elsewhere {
-  readonly keys: readonly string[];
-  /** False if a limit, or a missing permission, has ended the search. */
-  readonly isComplete: boolean;
-}
+import { answered, closed, contextOn, type Elsewhere, type Look, type Watched } from './watch.js';
 
 const SEARCH_MS = 2_000;
 /** The most keys that are inspected. */

@@ -7,7 +7,6 @@ import { openIoredisConnection } from '../ioredis/ioredis-connection.js';
 import type { LockInspection } from '../primitives/monitor/inspection.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
 import { reasonOf, RefusedError, UnreachableError, within } from './answers.js';
-import type { Elsewhere } from './elsewhere.js';
 import { MOST_MS, type Run } from './io.js';
 import { connect, type Server } from './server.js';
 
@@ -39,6 +38,13 @@ export async function closed(context: LockContext): Promise<void> {
 export interface Problem {
   readonly node: string;
   readonly problem: string;
+}
+
+/** Held locks whose key ends in a free name: its prefix may be missing or wrong. */
+export interface Elsewhere {
+  readonly keys: readonly string[];
+  /** False if a limit, or a missing permission, has ended the search. */
+  readonly isComplete: boolean;
 }
 
 /** A name on a node, or the reason why it is no lock. */

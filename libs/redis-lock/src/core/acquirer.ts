@@ -1,10 +1,7 @@
 import { LockArgumentError, withLockName } from './api/errors.js';
 import { tell } from './api/observer.js';
-import {
-  resolveAcquireOptions,
-  type AnyAcquireOptions,
-  type ResolvedAcquireOptions,
-} from './api/options.js';
+import { type AnyAcquireOptions, type ResolvedAcquireOptions } from './api/options.js';
+import { resolveAcquireOptions } from './api/resolve-options.js';
 import { HeldLease } from './holding/held-lease.js';
 import { Hold } from './holding/hold.js';
 import { leadOf } from './holding/owner-steps.js';

@@ -16,7 +16,6 @@ import {
   twoServersError,
   unconfirmedDatabaseError,
 } from './reply-error.js';
-import type { Ordinary } from './replicated-connections.js';
 import { runIdIn } from './set-up-warnings.js';
 
 /**
@@ -25,6 +24,18 @@ import { runIdIn } from './set-up-warnings.js';
  */
 const WAIT_MS = 390;
 const CONNECT_MS = 3_000;
+
+/** The ordinary connection. */
+export interface Ordinary {
+  database(): number;
+  /**
+   * The run id of its server. Undefined where Redis refuses INFO to the user, and in a Cluster,
+   * which redirects.
+   */
+  runId(): Promise<string | undefined>;
+  /** A replicated connection has found another server. */
+  disagree(): void;
+}
 
 /** The answer of a script, confirmed by enough replicas. */
 export interface Replicated {

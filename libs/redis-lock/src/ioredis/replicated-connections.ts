@@ -6,24 +6,12 @@ import type { Clock } from '../core/time/clock.js';
 import { hashSlot } from './hash-slot.js';
 import { another, clientAt, isCluster, masterOf } from './redis-client.js';
 import { noConnectionError } from './reply-error.js';
-import { ReplicatedConnection, type Replicated } from './replicated-connection.js';
+import { ReplicatedConnection, type Ordinary, type Replicated } from './replicated-connection.js';
 
 /** The most redirections that a script follows. */
 const REDIRECTIONS = 5;
 /** The present master, where there is no Cluster. */
 const MASTER = '';
-
-/** The ordinary connection. */
-export interface Ordinary {
-  database(): number;
-  /**
-   * The run id of its server. Undefined where Redis refuses INFO to the user, and in a Cluster,
-   * which redirects.
-   */
-  runId(): Promise<string | undefined>;
-  /** A replicated connection has found another server. */
-  disagree(): void;
-}
 
 /** Runs scripts that replicas must have: over a connection of its own for each master. */
 export class ReplicatedConnections {

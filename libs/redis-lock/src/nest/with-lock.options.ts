@@ -7,7 +7,8 @@ import {
   type LockTimeoutError,
 } from '../core/api/errors.js';
 import type { AcquireOptions } from '../core/api/lock.js';
-import { withProfile, type AnyAcquireOptions } from '../core/api/options.js';
+import type { AnyAcquireOptions } from '../core/api/options.js';
+import { withProfile } from '../core/api/resolve-options.js';
 import {
   DEFAULT_NAME,
   DEFAULT_SETTINGS,

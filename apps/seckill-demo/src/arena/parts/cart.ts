@@ -5,7 +5,8 @@ import type { Fleet } from '../fleet.js';
 import { isBusy, isSold, ledgerDifference } from '../load-result.js';
 import { closeEverywhere, openEverywhere } from '../load-run.js';
 import type { ProductState } from '../../seckill/sale-ledger.js';
-import type { CartResult, PartPlan } from './part.js';
+import type { CartResult } from './part.js';
+import type { PartPlan } from './part-plan.js';
 import { askFor } from './visit.js';
 
 const CARTS_EACH = 20;

@@ -2,7 +2,8 @@ import { Buyer, openSale } from '../buyer.js';
 import type { Answer } from '../buyer.js';
 import { ordersHeld, whileFrozen } from '../fleet.js';
 import { isStaleWrite } from '../load-result.js';
-import type { FenceResult, PartPlan } from './part.js';
+import type { FenceResult } from './part.js';
+import type { PartPlan } from './part-plan.js';
 import { askFor } from './visit.js';
 
 const LATE = 9_900;

@@ -2,7 +2,8 @@ import { Buyer } from '../buyer.js';
 import type { Answer } from '../buyer.js';
 import { ordersHeld } from '../fleet.js';
 import { closeEverywhere, openEverywhere } from '../load-run.js';
-import type { OfferResult, PartPlan } from './part.js';
+import type { OfferResult } from './part.js';
+import type { PartPlan } from './part-plan.js';
 import { askFor } from './visit.js';
 
 const READERS = 12;

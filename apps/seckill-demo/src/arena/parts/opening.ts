@@ -2,7 +2,8 @@ import { Buyer, openSale } from '../buyer.js';
 import type { Answer } from '../buyer.js';
 import { ordersHeld } from '../fleet.js';
 import { isSold } from '../load-result.js';
-import type { OpeningResult, PartPlan } from './part.js';
+import type { OpeningResult } from './part.js';
+import type { PartPlan } from './part-plan.js';
 import { until } from './until.js';
 import { askFor } from './visit.js';
 

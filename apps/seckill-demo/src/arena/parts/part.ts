@@ -1,7 +1,4 @@
-import type { Redis } from 'ioredis';
 import type { PartName } from '../../options/names.mjs';
-import type { Reporter } from '../reporter.js';
-import type { Fleet } from '../fleet.js';
 
 export { PART_NAMES } from '../../options/names.mjs';
 export type { PartName } from '../../options/names.mjs';
@@ -60,12 +57,3 @@ export type PartResult =
   | TicketResult
   | ReportResult
   | FenceResult;
-
-/** The place where a part is played. */
-export interface PartPlan extends ReturnType<Reporter['of']> {
-  readonly fleet: Fleet;
-  /** The arena's own connection. It reads who waits where. */
-  readonly redis: Redis;
-  readonly keyPrefix: string;
-  readonly newProduct: () => string;
-}

@@ -4,7 +4,8 @@ import { Buyer, openSale } from '../buyer.js';
 import type { Answer } from '../buyer.js';
 import { ordersHeld, STEP_LIMIT_MS } from '../fleet.js';
 import { closeEverywhere, openEverywhere } from '../load-run.js';
-import type { PartPlan, PaymentResult } from './part.js';
+import type { PaymentResult } from './part.js';
+import type { PartPlan } from './part-plan.js';
 import { askFor } from './visit.js';
 
 const BUYERS = 20;

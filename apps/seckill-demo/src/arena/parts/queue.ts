@@ -3,7 +3,8 @@ import type { Answer } from '../buyer.js';
 import { ordersHeld } from '../fleet.js';
 import type { Fleet, Member } from '../fleet.js';
 import { inversionsIn, isSold, remainingAfter } from '../load-result.js';
-import type { PartPlan, QueueResult } from './part.js';
+import type { QueueResult } from './part.js';
+import type { PartPlan } from './part-plan.js';
 import { until } from './until.js';
 
 const BUYERS = 20;

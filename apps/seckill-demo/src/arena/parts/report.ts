@@ -1,6 +1,7 @@
 import { Buyer } from '../buyer.js';
 import type { Answer } from '../buyer.js';
-import type { PartPlan, ReportResult } from './part.js';
+import type { ReportResult } from './part.js';
+import type { PartPlan } from './part-plan.js';
 import { askFor } from './visit.js';
 
 const OK = 200;

@@ -1,7 +1,8 @@
 import { ATTEMPTS } from '../../ticket/ticket.service.js';
 import { Buyer } from '../buyer.js';
 import type { Answer } from '../buyer.js';
-import type { PartPlan, TicketResult } from './part.js';
+import type { TicketResult } from './part.js';
+import type { PartPlan } from './part-plan.js';
 import { askFor } from './visit.js';
 
 const OK = 201;

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { OrderRef } from '../../seckill/gate.js';
 import type { Answer, Buyer } from '../buyer.js';
-import type { PartPlan } from './part.js';
+import type { PartPlan } from './part-plan.js';
 
 /** Sends a request for a buyer. The answer and the events of the process become steps of the part. */
 export async function askFor(

@@ -1,5 +1,5 @@
 import type { Step } from '../../arena/step.js';
-import type { Wait } from './timeline.js';
+import type { Wait } from './bar.js';
 
 /** The waiters of a process, if they are too many for a line each. */
 export interface Crowd {

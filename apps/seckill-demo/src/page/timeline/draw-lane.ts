@@ -6,7 +6,7 @@ import { CROWD_HEIGHT } from './layout.js';
 import type { LaneBox } from './layout.js';
 import { line, spanBox } from './picture.js';
 import type { Picture } from './picture.js';
-import type { Bar } from './timeline.js';
+import type { Bar } from './bar.js';
 
 /** A thinner bar has no word in it. */
 const LEGIBLE = 14;

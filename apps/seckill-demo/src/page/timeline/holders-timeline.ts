@@ -14,7 +14,8 @@ import { TimeScale } from './time-scale.js';
 import { timelineOf } from './timeline.js';
 import type { Crowd } from './crowds.js';
 import type { Mark } from './marks.js';
-import type { Bar, Timeline } from './timeline.js';
+import type { Bar } from './bar.js';
+import type { Timeline } from './timeline.js';
 
 /** A table with more rows is too long to read. */
 const ROWS_SHOWN = 60;

@@ -1,5 +1,5 @@
 import type { Step, Struck } from '../../arena/step.js';
-import type { Bar } from './timeline.js';
+import type { Bar } from './bar.js';
 import type { Trace } from './trace.js';
 
 export type MarkKind =

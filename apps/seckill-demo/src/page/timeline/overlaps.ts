@@ -1,4 +1,4 @@
-import type { Bar } from './timeline.js';
+import type { Bar } from './bar.js';
 
 /** A time in which several holders could write. */
 export interface Overlap {

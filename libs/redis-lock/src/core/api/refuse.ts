@@ -39,3 +39,8 @@ export function refuseArguments(where: string, check: () => unknown): void {
     throw new LockConfigurationError(`${where}: ${error.message}`, { cause: error });
   }
 }
+
+/** @throws {LockArgumentError} there is a problem */
+export function refuseArgument(problem: string | undefined): void {
+  if (problem !== undefined) throw new LockArgumentError(problem);
+}

@@ -7,12 +7,8 @@ import { withLockName } from '../../core/api/errors.js';
 import type { AcquireAnswer } from '../../core/holding/protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
 import type { WaitOptions } from '../../core/api/lock.js';
-import {
-  checkCount,
-  LARGEST_COUNT,
-  resolveAcquireOptions,
-  WAIT_OPTIONS,
-} from '../../core/api/options.js';
+import { checkCount, LARGEST_COUNT, WAIT_OPTIONS } from '../../core/api/options.js';
+import { resolveAcquireOptions } from '../../core/api/resolve-options.js';
 import type { Reply } from '../../core/redis/connection.js';
 import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../lua/once-only.js';
 import { GRANTED, Waiter } from '../../core/waiting/waiter.js';

@@ -9,12 +9,8 @@ import type { AcquireAnswer } from '../../core/holding/protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
 import { tell } from '../../core/api/observer.js';
 import type { WaitOptions } from '../../core/api/lock.js';
-import {
-  checkCount,
-  LARGEST_COUNT,
-  resolveAcquireOptions,
-  WAIT_OPTIONS,
-} from '../../core/api/options.js';
+import { checkCount, LARGEST_COUNT, WAIT_OPTIONS } from '../../core/api/options.js';
+import { resolveAcquireOptions } from '../../core/api/resolve-options.js';
 import { isPlainObject, unknownOption } from '../../core/api/shapes.js';
 import type { Reply } from '../../core/redis/connection.js';
 import { MARKER_TTL_MS as markerTtlMs, OnceOnly } from '../lua/once-only.js';
