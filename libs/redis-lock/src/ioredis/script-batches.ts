@@ -15,6 +15,7 @@ import {
   isReply,
   lockErrorOf,
 } from './reply-error.js';
+import { ScriptCommand, sendsScriptCommands, type AnswerListener } from './script-command.js';
 
 /** With this number of calls Redis may begin: a batch of acquisitions, and one of releases. */
 const MOST_DUE = 2 * MOST_CALLS;
@@ -44,8 +45,10 @@ type Evaluate = (
  * Sends the calls of one turn of the event loop at its end. The calls of one script (in a Cluster,
  * of one hash tag) share one EVALSHA. A single call has the plain form.
  */
-export class ScriptBatches {
+export class ScriptBatches implements AnswerListener<Batch> {
   readonly #client: { readonly evalsha: Evaluate; readonly eval: Evaluate };
+  /** The client, if it sends commands of ours. */
+  readonly #redis: Redis | undefined;
   readonly #order: CallOrder;
   /** How often it has sent calls. */
   sendCount = 0;
@@ -72,6 +75,7 @@ export class ScriptBatches {
     private readonly connection: CommandConnection,
   ) {
     this.#client = client as unknown as { readonly evalsha: Evaluate; readonly eval: Evaluate };
+    this.#redis = sendsScriptCommands(client) ? client : undefined;
     this.#order = new CallOrder(isCluster(client));
   }
 
@@ -205,6 +209,12 @@ export class ScriptBatches {
       return;
     }
     const { lua, sha1, keys, args } = isAlone ? first : this.#together(batch);
+    if (isKnown && this.#redis !== undefined) {
+      this.watch?.sent();
+      const command = new ScriptCommand([sha1, keys.length, ...keys, ...args], batch, this);
+      void this.#redis.sendCommand(command as never);
+      return;
+    }
     const reply = isKnown
       ? this.#client.evalsha(sha1, keys.length, keys, args)
       : this.#client.eval(lua, keys.length, keys, args);
@@ -212,10 +222,10 @@ export class ScriptBatches {
     reply.then(
       (raw) => {
         if (!isKnown) this.#texts.set(sha1, first.breaks);
-        this.#onReply(batch, raw);
+        this.answered(batch, raw);
       },
       (error: unknown) => {
-        this.#onError(batch, error, isKnown);
+        this.failed(batch, error, isKnown);
       },
     );
   }
@@ -231,7 +241,7 @@ export class ScriptBatches {
     return { lua, sha1, keys, args };
   }
 
-  #onReply(batch: Batch, raw: unknown): void {
+  answered(batch: Batch, raw: unknown): void {
     if (batch.length === 1) this.#answer(batch[0], raw);
     else {
       const answers: readonly unknown[] = Array.isArray(raw) ? raw : [];
@@ -242,7 +252,7 @@ export class ScriptBatches {
     if (batch[0].script.inOrder) this.#goOn(batch);
   }
 
-  #onError(batch: Batch, error: unknown, isKnown: boolean): void {
+  failed(batch: Batch, error: unknown, isKnown = true): void {
     const first = batch[0];
     if (isMovingSlot(error)) this.#movingUntil.set(slotOf(first), this.clock.now() + MOVING_MS);
     if (isKnown && isNoScript(error)) this.#send(batch, false);

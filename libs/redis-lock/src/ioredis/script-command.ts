@@ -1,0 +1,103 @@
+import { channel } from 'node:diagnostics_channel';
+import { Command, Redis, type Cluster } from 'ioredis';
+
+/** Receives the answer of Redis to what was sent, or the error of the command. */
+export interface AnswerListener<Sent> {
+  answered(sent: Sent, raw: unknown): void;
+  failed(sent: Sent, error: unknown): void;
+}
+
+const TRACES = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'].map((phase) =>
+  channel(`tracing:ioredis:command:${phase}`),
+);
+
+/** On Node 20 ioredis cannot know, and traces each command without a listener. */
+function isTracing(): boolean {
+  for (const { hasSubscribers } of TRACES) if (hasSubscribers) return true;
+  return false;
+}
+
+/**
+ * Whether a client may send a `ScriptCommand` in place of its own. A Cluster redirects by promises.
+ * With a time limit a command may be answered twice. A pipeline is collected before it is sent.
+ */
+export function sendsScriptCommands(client: Redis | Cluster): client is Redis {
+  // Another copy of ioredis has other commands, and a tool may have replaced this one.
+  if (!(client instanceof Redis) || Object.hasOwn(client, 'evalsha')) return false;
+  const { commandTimeout, enableAutoPipelining } = client.options;
+  return commandTimeout === undefined && enableAutoPipelining !== true;
+}
+
+/**
+ * An EVALSHA with its final arguments, whose answer goes to a listener. ioredis' own command copies
+ * and converts its arguments, and makes promises: a quarter of the client's work for a lock.
+ */
+export class ScriptCommand<Sent> implements PromiseLike<unknown> {
+  readonly name = 'evalsha';
+  inTransaction = false;
+  isTraced = !isTracing();
+  private settled: Promise<unknown> | undefined = undefined;
+  private settle: ((outcome: () => unknown) => void) | undefined = undefined;
+  private outcome: (() => unknown) | undefined = undefined;
+  // Tools that trace ioredis replace these two, and call them without `this`.
+  resolve: (raw: unknown) => void;
+  reject: (error: unknown) => void;
+
+  constructor(
+    readonly args: readonly (string | number)[],
+    sent: Sent,
+    listener: AnswerListener<Sent>,
+  ) {
+    this.resolve = (raw) => {
+      const texts = textsIn(raw);
+      this.end(() => texts);
+      listener.answered(sent, texts);
+    };
+    this.reject = (error) => {
+      this.end(() => {
+        throw error;
+      });
+      listener.failed(sent, error);
+    };
+  }
+
+  /** ioredis returns it to its caller. A tool that waits for it gets a promise. */
+  get promise(): PromiseLike<unknown> {
+    return this;
+  }
+
+  toWritable(): string {
+    const { args } = this;
+    let text = `*${String(args.length + 1)}\r\n$7\r\nevalsha\r\n`;
+    for (const arg of args) {
+      const value = typeof arg === 'string' ? arg : String(arg);
+      text += `$${String(Buffer.byteLength(value))}\r\n${value}\r\n`;
+    }
+    return text;
+  }
+
+  then<A, B>(
+    onAnswer?: ((raw: unknown) => A | PromiseLike<A>) | null,
+    onError?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.settled ??= new Promise<() => unknown>((resolve) => {
+      this.settle = resolve;
+      if (this.outcome !== undefined) resolve(this.outcome);
+    }).then((outcome) => outcome());
+    return this.settled.then<A, B>(onAnswer, onError);
+  }
+
+  private end(outcome: () => unknown): void {
+    this.outcome = outcome;
+    this.settle?.(outcome);
+  }
+}
+
+// It can do what any command can. The constructor of ioredis would make what is left out here.
+Object.setPrototypeOf(ScriptCommand.prototype, Command.prototype);
+
+/** ioredis reads each text as bytes. */
+function textsIn(raw: unknown): unknown {
+  if (raw instanceof Buffer) return raw.toString();
+  return Array.isArray(raw) ? raw.map(textsIn) : raw;
+}
