@@ -136,8 +136,8 @@ export class LeaseLostError extends LockError {
   declare readonly confirmedAgoMs: number | undefined;
   /**
    * How long the process or its machine stood still since `confirmedAt`, in milliseconds. 0 if it
-   * did not. This is a lower bound: each stop may hide up to one second. A wall clock that is set
-   * forward counts as a stop.
+   * did not. This is a lower bound: the last stop counts, and may hide up to one second. A wall clock
+   * that is set forward counts as a stop.
    */
   declare readonly stoodStillMs: number | undefined;
   /** When the last renewal failed, if none was confirmed since. */

@@ -1,5 +1,4 @@
 import { outOfScope, type Clock, type Timer } from './clock.js';
-import { Standstills } from './standstills.js';
 
 /** An item of the heap with a due time. Only the heap writes its place. */
 export interface Timed {
@@ -33,6 +32,8 @@ export class Moment implements Timed {
  * still.
  */
 const LONGEST_PAUSE_MS = 1_000;
+/** A timer that is late by less belongs to a process that is only busy. */
+const SHORTEST_STANDSTILL_MS = 50;
 
 /**
  * One timer for any number of items. An item is young until the timer fires. Most items are deleted
@@ -53,7 +54,9 @@ export class TimerHeap {
   private timer: Timer | undefined = undefined;
   private timerAt = Infinity;
   private waiting = 0;
-  private readonly standstills = new Standstills();
+  /** The last time in which the process ran nothing: its end, and its length at least. */
+  private stoodStillUntil = -Infinity;
+  private stoodStillFor = 0;
 
   constructor(readonly clock: Clock) {}
 
@@ -112,13 +115,22 @@ export class TimerHeap {
     this.delete(item);
   }
 
-  /** How long the process stood still since that time, in milliseconds, at least. */
+  /** How long the process stood still since that time, at least: the last time, in milliseconds. */
   stoodStillMs(since: number): number {
-    return this.standstills.since(since, this.clock.now());
+    this.lookAt(this.clock.now());
+    return Math.min(this.stoodStillFor, Math.max(0, this.stoodStillUntil - since));
+  }
+
+  /** The process runs at this time. The delay of its timer shows whether it stood still before. */
+  private lookAt(now: number): void {
+    const delayMs = now - Math.max(this.timerAt, this.stoodStillUntil);
+    if (delayMs < SHORTEST_STANDSTILL_MS || this.timerAt === -Infinity) return;
+    this.stoodStillUntil = now;
+    this.stoodStillFor = delayMs;
   }
 
   private fire(): void {
-    this.standstills.look(this.clock.now());
+    this.lookAt(this.clock.now());
     // One timer for all items that callbacks set. Items that are due already wait for it.
     this.timerAt = -Infinity;
     try {
@@ -161,11 +173,10 @@ export class TimerHeap {
     const dueAt = Math.min(this.timeAt(0), this.youngAt);
     if (this.timerAt <= dueAt) return;
     const now = this.clock.now();
-    this.standstills.look(now);
+    this.lookAt(now);
     this.disarm();
-    this.timerAt = Math.min(dueAt, now + LONGEST_PAUSE_MS);
+    this.timerAt = Math.max(now, Math.min(dueAt, now + LONGEST_PAUSE_MS));
     const pauseMs = this.timerAt - now;
-    this.standstills.expect(Math.max(now, this.timerAt));
     this.timer = outOfScope(() =>
       this.clock.after(pauseMs, () => {
         this.fire();
@@ -178,7 +189,6 @@ export class TimerHeap {
     this.clock.cancel(this.timer);
     this.timer = undefined;
     this.timerAt = Infinity;
-    this.standstills.expect(Infinity);
   }
 
   private join(item: Timed, dueAt: number): void {
