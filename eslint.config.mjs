@@ -34,7 +34,6 @@ export default defineConfig(
     files: [...SOURCES, 'bench/**'],
     ignores: SPECS,
     rules: {
-      'max-lines': ['error', { max: 250, skipBlankLines: true, skipComments: true }],
       'max-lines-per-function': ['error', { max: 40, skipBlankLines: true, skipComments: true }],
     },
   },

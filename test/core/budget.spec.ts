@@ -1,20 +1,30 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { LockService, type LockEvent, type LockObserver } from 'nestjs-redis-lock/core';
 import type { Hold } from '../../libs/redis-lock/src/core/holding/hold.js';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
+import { compiled } from '../../scripts/compile.mjs';
+import { ConsoleProcess } from '../support/console-process.js';
 import { useRealClients } from '../support/lock-client.js';
 import { countMade } from '../support/made.js';
 
 const CYCLES = 200;
 /** A process makes some promises only once; so many cycles warm it up. */
 const WARM_UP = 50;
-/** For an acquire and a release, with ioredis' own and those of the two `await`s of the caller. */
-const PROMISES = 16;
+interface Budget {
+  /** For an acquire and a release, with ioredis' own and those of the two `await`s of the caller. */
+  readonly promises: number;
+  /** See test/support/pairs.ts. */
+  readonly pairs: readonly Record<'callers' | 'keys' | 'calls' | 'bytes', number>[];
+}
+const FILE = new URL('../../budget.json', import.meta.url);
+const { promises: PROMISES, pairs: PAIRS } = JSON.parse(readFileSync(FILE, 'utf8')) as Budget;
 /** The counting itself and the connection make so many promises once. */
 const ONCE = 20;
 
 describe('The budget of a lock', () => {
-  const { open } = useRealClients(LockService);
+  const { open, redis } = useRealClients(LockService);
+  afterEach(() => ConsoleProcess.endAll());
 
   /** A client whose timers are due when the spec says so. */
   const openStill = (observer?: LockObserver) => {
@@ -101,4 +111,16 @@ describe('The budget of a lock', () => {
     expect(promises).toBeLessThanOrEqual(PROMISES * renew.mock.calls.length + ONCE);
     await Promise.all(leases.map((lease) => lease.release()));
   });
+
+  it.each(PAIRS)(
+    'holds for the work of $callers callers with $keys keys',
+    async ({ callers, keys, calls, bytes }) => {
+      const main = compiled(new URL('../support/pairs.ts', import.meta.url));
+      const options = [main, redis.url, String(callers), String(keys)];
+      const pairs = new ConsoleProcess('--expose-gc', options);
+      const found = JSON.parse(await pairs.says(/(\{.*\})/)) as Record<string, number>;
+      expect(found.calls).toBeLessThanOrEqual(calls);
+      expect(found.bytes).toBeLessThanOrEqual(bytes);
+    },
+  );
 });
