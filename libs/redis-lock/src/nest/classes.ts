@@ -12,7 +12,7 @@ export function classesOf(modules: ModulesContainer, ...places: readonly Place[]
 }
 
 /** Nest stores factories in the same place. */
-export function isClass(metatype: unknown): metatype is Type {
+function isClass(metatype: unknown): metatype is Type {
   return (
     typeof metatype === 'function' &&
     typeof metatype.prototype === 'object' &&

@@ -18,7 +18,6 @@ import { REDIS, type Backend } from '../family/backend.js';
 import { LockFamily } from '../family/lock-family.js';
 import type { RedisLockOptions } from '../family/options.js';
 import { featureModule, type LockTemplateOptions } from './lock-features.js';
-import { FilterNotice } from './filter-notice.js';
 import { HostScan } from './lock-host.js';
 import { LeavingClients } from './leaving-clients.js';
 import { LockLogger } from './lock-logger.js';
@@ -240,7 +239,6 @@ function assemble(
       ...options,
       { provide: NAMED_CONNECTION, useValue: connection },
       HostScan,
-      FilterNotice,
       LeavingClients,
       { provide: BACKEND, useFactory: () => REDIS },
       {
