@@ -15,7 +15,7 @@ import { shapesOf } from './kept-shapes.js';
 import { isAbort, refuseAborted } from './time/abort.js';
 import { isTraced, traced } from './trace.js';
 import { isNoAnswer, shortLeaseError, type Refusal } from './waiting/known.js';
-import { GRANTED, SLOW, Waiter } from './waiting/waiter.js';
+import { GRANTED, Waiter } from './waiting/waiter.js';
 import type { WaitQueues } from './waiting/wait-queues.js';
 
 /** After this number of grants whose lease was over before the answer came, the call gives up. */
@@ -115,9 +115,8 @@ export class Acquirer {
         const waiter = new Waiter(session, hold, hold, waitTimeMs, signal, startedAt);
         // An enclosing hold admits the call, however many callers wait.
         const isLetIn = lateGrants > 0 || hold.companion !== undefined;
-        let outcome = await waiter.waitIn(queues, lateGrants > 0, isLetIn);
-        if (outcome === SLOW) outcome = await waiter.goOn();
-        taken = outcome === GRANTED ? this.granted(waiter, hold) : (outcome as Refusal);
+        const outcome = await waiter.waitIn(queues, lateGrants > 0, isLetIn);
+        taken = outcome === GRANTED ? this.granted(waiter, hold) : outcome;
         if (taken === undefined) tooShort = this.lateError(waiter, hold, ++lateGrants);
       }
     } catch (error) {

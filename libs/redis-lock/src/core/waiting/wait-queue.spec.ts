@@ -45,7 +45,7 @@ class Caller implements Asker {
     const [subject, now] = [{ name: 'a', kind: 'lock' } as const, session.clock.now()];
     this.waiter = new Waiter(session, this, subject, this.waitTimeMs, this.#abort.signal, now);
     const end = (outcome: typeof GRANTED | Refusal | Error) => void this.outcomes.push(outcome);
-    queues.wait(this.waiter).then(end, end);
+    this.waiter.waitIn(queues).then(end, end);
   }
 
   leave(): void {
@@ -361,6 +361,6 @@ describe('WaitQueue', () => {
     const subject = { name: 'a', kind: 'lock' } as const;
     const now = context.clock.now();
     const waiter = new Waiter(context, new Caller(), subject, Infinity, abort.signal, now);
-    await expect(queues.wait(waiter)).rejects.toThrow(error);
+    await expect(waiter.waitIn(queues)).rejects.toThrow(error);
   });
 });

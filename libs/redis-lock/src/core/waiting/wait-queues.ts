@@ -9,12 +9,12 @@ import { Idle } from '../time/idle.js';
 import { ByKey } from './by-key.js';
 import { Crowds } from './crowds.js';
 import type { KeysInUse, KeyUse } from './keys-in-use.js';
-import type { Known, Refusal } from './known.js';
+import type { Known } from './known.js';
 import { Marks } from './marks.js';
 import { besideMs, isAmongPolls } from './outsiders.js';
 import { HandOverQueue } from './hand-over-queue.js';
 import { WaitQueue } from './wait-queue.js';
-import { SLOW, type GRANTED, type Waiter } from './waiter.js';
+import type { Waiter } from './waiter.js';
 
 /** The queues of all keys of one kind. A queue without waiters leaves nothing behind. */
 export class WaitQueues implements HoldListener {
@@ -86,16 +86,6 @@ export class WaitQueues implements HoldListener {
       }
     }
     return use;
-  }
-
-  /**
-   * Resolves once Redis has granted what the waiter wants, or has refused it during its whole
-   * waiting time.
-   */
-  async wait(waiter: Waiter): Promise<typeof GRANTED | Refusal> {
-    let outcome = await waiter.waitIn(this);
-    if (outcome === SLOW) outcome = await waiter.goOn();
-    return outcome as typeof GRANTED | Refusal;
   }
 
   /** @param use the use of its key */

@@ -1,3 +1,5 @@
+import { AsyncResource } from 'node:async_hooks';
+
 import { LockBackendError } from '../api/errors.js';
 import { tell, type LockSubject } from '../api/observer.js';
 import type { Asker } from '../holding/asker.js';
@@ -36,10 +38,8 @@ const LOOK_AGAIN_MS = 10;
 
 /** Redis has granted what the waiter wants. */
 export const GRANTED = Symbol('granted');
-/** The wait has lasted for 1 s; `goOn` waits for its rest. */
-export const SLOW = Symbol('slow');
 
-export type Outcome = typeof GRANTED | typeof SLOW | Refusal;
+export type Outcome = typeof GRANTED | Refusal;
 
 /** One call that may have to wait, from its start until it is granted, refused or aborted. */
 export class Waiter implements Timed, AbortListener, Successor {
@@ -79,7 +79,8 @@ export class Waiter implements Timed, AbortListener, Successor {
   private isCancelled = false;
   private resolve: (outcome: Outcome) => void = NOTHING;
   private reject: (error: Error) => void = NOTHING;
-  private rest: Promise<Outcome> | undefined = undefined;
+  /** The async context of the call, for its `waiting` event. Undefined once there will be none. */
+  private scope: AsyncResource | undefined = undefined;
 
   /** A single attempt: one answer of Redis ends it. */
   readonly once: boolean;
@@ -96,6 +97,7 @@ export class Waiter implements Timed, AbortListener, Successor {
   ) {
     this.once = waitTimeMs === 0;
     this.limitMs = this.once ? ANSWER_MS : waitTimeMs;
+    if (session.settings.observer !== undefined) this.scope = new AsyncResource('LockWait');
   }
 
   get waitedMs(): number {
@@ -156,16 +158,6 @@ export class Waiter implements Timed, AbortListener, Successor {
     }
   }
 
-  /** Reports a slow wait to the observer, and resolves with the outcome of its rest. */
-  goOn(): Promise<Outcome> {
-    const { waitedMs, rest = NEVER } = this;
-    const { name, kind, label } = this.subject;
-    const { known } = this;
-    const { observer } = this.session.settings;
-    tell(observer, { type: 'waiting', name, kind, label, waitedMs, ...reasonFor(known) });
-    return rest;
-  }
-
   /** Sends its attempt, always for the same owner: a repeated attempt changes nothing. */
   ask(claim: Claim | undefined, attempt: number): void {
     const wasRemembered = this.mayBeRemembered;
@@ -219,7 +211,7 @@ export class Waiter implements Timed, AbortListener, Successor {
     const { clock } = this.session;
     const now = clock.now();
     if (now < this.startedAt + this.limitMs) {
-      this.slow();
+      this.tellSlow();
       this.session.times.set(this, this.dueAt(now));
     } else {
       // On a busy machine, an answer that came in time may not have been read yet.
@@ -248,19 +240,17 @@ export class Waiter implements Timed, AbortListener, Successor {
   /** The end of the wait, or the time from which it is slow. */
   private dueAt(now: number): number {
     const { startedAt, limitMs } = this;
-    const isSlow = this.rest !== undefined || now - startedAt >= SLOW_WAIT_MS;
+    const isSlow = this.scope === undefined || now - startedAt >= SLOW_WAIT_MS;
     return startedAt + (isSlow || limitMs < SLOW_WAIT_MS ? limitMs : SLOW_WAIT_MS);
   }
 
-  private slow(): void {
-    if (this.rest !== undefined || this.session.settings.observer === undefined) return;
-    const { resolve } = this;
-    this.rest = new Promise((goOn, reject) => {
-      this.resolve = goOn;
-      this.reject = reject;
-    });
-    this.rest.catch(NOTHING);
-    resolve(SLOW);
+  /** Once, in the async context of the call. */
+  private tellSlow(): void {
+    const { known, scope, session, subject, waitedMs } = this;
+    const { name, kind, label } = subject;
+    const event = { type: 'waiting', name, kind, label, waitedMs, ...reasonFor(known) } as const;
+    this.scope = undefined;
+    scope?.runInAsyncScope(tell, undefined, session.settings.observer, event);
   }
 
   private expire(): void {
@@ -315,4 +305,3 @@ function reasonFor(known: Known): { error?: unknown; blockedBy?: 'unset' } {
 
 const NOTHING = () => undefined;
 const DONE = Promise.resolve();
-const NEVER = new Promise<Outcome>(NOTHING);

@@ -97,7 +97,7 @@ export class LatchService {
     const subject = { name, kind: 'latch' } as const;
     const waiter = new Waiter(context, asker, subject, waitTimeMs, signal, startedAt);
     try {
-      return (await this.#queues.wait(waiter)) === GRANTED;
+      return (await waiter.waitIn(this.#queues)) === GRANTED;
     } catch (error) {
       throw isAbort(signal, error) ? error : withLockName(error, name);
     }

@@ -128,7 +128,7 @@ export class CountingSemaphores {
     const request = new CountingRequest(context, this.#requests, name, permits, capacity);
     const waiter = new Waiter(context, request, acquisition, waitTimeMs, signal, startedAt);
     try {
-      const outcome = await this.#queues.wait(waiter);
+      const outcome = await waiter.waitIn(this.#queues);
       // The signal may abort the call between the answer and this line.
       refuseAborted(signal);
       if (outcome === GRANTED) {
