@@ -154,7 +154,6 @@ describe('a crowd before a fair lock', () => {
       const record = (await view.records())[first.owner] ?? '';
       await freed();
       const lease = await first.promise;
-      // As it is when it got in while a slot of a Cluster was half way.
       await redis.admin.lpush(view.keys.queue, first.owner);
       await redis.admin.hset(view.keys.waiting, first.owner, record);
       const owners = asking(client);

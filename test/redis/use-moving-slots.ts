@@ -1,11 +1,22 @@
-import { afterAll, afterEach, beforeAll } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
 import { Cluster } from 'ioredis';
+import type { LockSettings } from 'nestjs-redis-lock';
 
 import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
 import type { Application } from '../faults/support/application.js';
 import { useApplications } from '../faults/support/applications.js';
 import { eventually } from '../support/eventually.js';
 import { ClusterGroup, type Node } from '../support/topology.js';
+
+/** The message is another one if a slow machine answers an attempt too late. */
+export const REFUSED = {
+  code: 'LOCK_BACKEND',
+  retryable: true,
+  message: expect.stringContaining('the slot of the lock is moving'),
+};
+
+export const isRefused = (call: () => Promise<unknown>) =>
+  eventually(() => expect(call()).rejects.toMatchObject(REFUSED));
 
 /** A Cluster of two masters; what the specs leave half way is settled behind each of them. */
 export function useMovingSlots() {
@@ -30,11 +41,15 @@ export function useMovingSlots() {
 
   return {
     group: () => group,
-    process: async (publish: 'auto' | 'plain' = 'auto'): Promise<Application> => {
-      const cluster = new Cluster(group.addresses, { retryDelayOnTryAgain: 1 });
+    /** With `isQuick` its client reports a moving slot at once, and otherwise after 1.6 s. */
+    process: async (settings: Partial<LockSettings> = {}, isQuick = true): Promise<Application> => {
+      const cluster = new Cluster(
+        group.addresses,
+        isQuick ? { retryDelayOnTryAgain: 1 } : undefined,
+      );
       cluster.on('error', () => undefined);
       clusters.push(cluster);
-      const app = open(cluster, { publish, settings: { pollIntervalMs: 500 } });
+      const app = open(cluster, { settings: { pollIntervalMs: 500, ...settings } });
       await eventually(() => app.locks.get('warm').remainingTimeMs());
       return app;
     },
@@ -50,6 +65,11 @@ export function useMovingSlots() {
       const place = ['127.0.0.1', String(to.server.port), '', '0', '5000'];
       if (keys.length > 0) await from.admin.call('MIGRATE', ...place, 'KEYS', ...keys);
       return () => group.moveSlot(slot, to);
+    },
+    /** Apart from the tokens, which stay. */
+    keysLeft: async (name: string): Promise<string[]> => {
+      const keys = await Promise.all(group.masters.map(({ admin }) => admin.keys(`*${name}*`)));
+      return keys.flat().filter((key) => !key.includes('token'));
     },
   };
 }

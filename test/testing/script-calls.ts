@@ -87,7 +87,6 @@ const ARGUMENTS: Readonly<Record<string, (random: Random, family: Family) => str
   keepMs: (random) => random.pick(['20', '300', '3000']),
   holdCount: (random) => random.pick(['1', '1', '2', '3', '0']),
   starts: (random) => random.pick(['0', '1']),
-  creates: (random) => random.pick(['0', '1']),
   channel: (_, family) => `ch:${family}`,
   channelPrefix: (_, family) => `ch:${family}:`,
   claim: (random) =>

@@ -74,7 +74,7 @@ export class Release extends Patience implements Leaving {
     this.holdCount = hold.leases.length;
     if (this.holdCount === 0) this.leave();
     hold.refusal = undefined;
-    hold.beginEnd();
+    hold.beginApart();
     this.successor?.named();
     this.ask().then(
       (reply) => {

@@ -187,6 +187,8 @@ export class IoredisConnection implements RedisConnection {
     return { node: this.#cluster.slots[slot]?.[0] ?? '', slot };
   }
 
+  readonly isMoving = (key: string): boolean => this.#batches.isMoving(hashSlot(key));
+
   close(): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     this.#isClosed = true;

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 
-import { MOVING_MS, type Reply } from '../core/redis/connection.js';
+import type { Reply } from '../core/redis/connection.js';
 import { forMany, type Script, type ScriptCall, type ScriptText } from '../core/redis/script.js';
 import type { Clock } from '../core/time/clock.js';
 import type { AnswerWatch } from './answer-watch.js';
@@ -17,6 +17,8 @@ import {
 } from './reply-error.js';
 import { ScriptCommand, sendsScriptCommands, type AnswerListener } from './script-command.js';
 
+/** Slots of a Cluster often move one after the other. Each is assumed to take 10 s. */
+const MOVING_MS = 10_000;
 /** With this number of calls Redis may begin: a batch of acquisitions, and one of releases. */
 const MOST_DUE = 2 * MOST_CALLS;
 
@@ -65,7 +67,7 @@ export class ScriptBatches implements AnswerListener<Batch> {
    * The number of broken connections: calls on their way at such a time may have been sent twice.
    */
   #breaks = 0;
-  /** By slot, the time until which calls go one by one: the slot is moving. */
+  /** By slot, the time until which it counts as moving. Its calls go one by one. */
   readonly #movingUntil = new Map<number, number>();
 
   constructor(
@@ -204,7 +206,7 @@ export class ScriptBatches implements AnswerListener<Batch> {
   #send(batch: Batch, isKnown = true): void {
     const first = batch[0];
     const isAlone = batch.length === 1;
-    if (!isAlone && this.#isMoving(first)) {
+    if (!isAlone && this.isMoving(slotOf(first))) {
       for (const one of this.#order.splitUp(batch)) this.#send(one);
       return;
     }
@@ -268,9 +270,8 @@ export class ScriptBatches implements AnswerListener<Batch> {
     for (const call of this.#order.end(batch)) this.#enqueue(call);
   }
 
-  #isMoving(call: Call): boolean {
+  isMoving(slot: number): boolean {
     if (this.#movingUntil.size === 0) return false;
-    const slot = slotOf(call);
     const isMoving = this.clock.now() < (this.#movingUntil.get(slot) ?? 0);
     if (!isMoving) this.#movingUntil.delete(slot);
     return isMoving;

@@ -62,7 +62,7 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
   renewAt = 0;
   /** The lease time of the renewal that is on its way. */
   renewMs = 0;
-  /** A renewal is on its way, or waits for the other scripts of its owner. */
+  /** A renewal is on its way, or waits for its lane. */
   renewing = false;
   /** The lease time of the caller, while Redis has granted a shorter one; otherwise 0. */
   owedLeaseMs = 0;

@@ -5,21 +5,15 @@ import type { Hold } from './hold.js';
 /** Renewals that are due within this part of their interval share a script. */
 const TOGETHER = 1 / 40;
 
-/** How renewals are sent. */
-export interface Way {
-  readonly minReplicas: number;
-  /** Until then the keys of the slot may be on two nodes. Each has its own script. */
-  movingUntil: number;
-}
-
 /** The renewals of one connection and one slot. A missing answer delays only its own lane. */
-export interface Lane extends Way {
+export interface Lane {
+  readonly minReplicas: number;
   readonly batches: Map<LockKind, Hold[]>;
   isRunning: boolean;
 }
 
 export function newLane(minReplicas: number): Lane {
-  return { minReplicas, movingUntil: 0, batches: new Map(), isRunning: false };
+  return { minReplicas, batches: new Map(), isRunning: false };
 }
 
 /** Redis may have refused the script because of one key. The others are renewed apart from it. */

@@ -20,7 +20,10 @@ export function dateOf(time: number, lead: number): Date {
   return new Date(time + lead + FIRST_LEAD);
 }
 
-/** One script of an owner at a time: absolute hold counts must reach Redis in their order. */
+/**
+ * One script of an owner at a time: absolute hold counts must reach Redis in their order. Only a
+ * renewal may be on its way beside another one.
+ */
 export class OwnerSteps {
   /** The lead of the wall clock when the last step was sent. */
   protected askedLead = 0;
@@ -37,17 +40,14 @@ export class OwnerSteps {
     return this.steps > 0 || this.inTurn !== undefined;
   }
 
-  /**
-   * A script of this owner is sent at this moment.
-   * @param lead read once if many owners share the script
-   */
-  begin(lead = leadOf(this.session.clock)): void {
-    this.askedLead = lead;
+  /** A script of this owner is sent at this moment. */
+  begin(): void {
+    this.askedLead = leadOf(this.session.clock);
     this.steps += 1;
   }
 
-  /** As `begin`, for a script that confirms nothing. */
-  beginEnd(): void {
+  /** As `begin`, for a script that confirms nothing, or with a lead of its own. */
+  beginApart(): void {
     this.steps += 1;
   }
 

@@ -98,11 +98,10 @@ export type AcquireAnswer =
  * - `yielded`: another process is next, and the successor sends its own attempts.
  * - `opened`: freed, and the successor stands back for outsiders.
  * - `unannounced`: freed or handed over, but no message was published.
- * - `left`: it is free, and other processes get a chance before the successor sends its attempts.
  * - `absent`: this owner did not hold it.
  */
 export type ReleaseAnswer =
-  'done' | 'passed' | 'had' | 'yielded' | 'opened' | 'left' | 'unannounced' | 'absent';
+  'done' | 'passed' | 'had' | 'yielded' | 'opened' | 'unannounced' | 'absent';
 
 export interface Renewal {
   readonly key: string;

@@ -35,6 +35,7 @@ describe('Watchdog', () => {
   let prompt: boolean;
   let session: Session;
   let watchdog: Watchdog;
+  let movingUntil: number;
   let inFlight: Map<string, number>;
   let mostInFlight: number;
 
@@ -109,8 +110,10 @@ describe('Watchdog', () => {
     inFlight = new Map();
     mostInFlight = 0;
     prompt = true;
+    movingUntil = 0;
     const connection = fakeConnection({
       place: (key: string) => ({ node: nodeOf(key), slot: slotOf(key) }),
+      isMoving: () => systemClock.now() < movingUntil,
       onUp: (listener: () => void) => {
         onUp = listener;
         return () => (onUp = () => undefined);
@@ -288,6 +291,7 @@ describe('Watchdog', () => {
       const moving = new MovingSlotError('moving', { retryable: true, outcome: 'none' });
       const batches = refuseWith(moving, (keys) => keys.length > 1);
       const holds = await renewed(100);
+      movingUntil = Infinity;
       for (const one of holds) watchdog.renewSoon(one);
       await advance(1);
       expect(new Set(holds.map(({ state }) => state))).toEqual(new Set(['held']));
@@ -295,6 +299,10 @@ describe('Watchdog', () => {
       const sizes = batches.map(({ length }) => length);
       expect(sizes).toEqual([100, ...Array.from({ length: 200 }, () => 1)]);
       expect(events.filter(({ type }) => type === 'renewal-failed')).toEqual([]);
+      movingUntil = 0;
+      for (const one of holds) watchdog.renewSoon(one);
+      await advance(1);
+      expect(batches.at(201)).toHaveLength(100);
     });
 
     it.each([
@@ -329,15 +337,26 @@ describe('Watchdog', () => {
     expect(events.filter(({ type }) => type !== 'renewed')).toEqual([]);
   });
 
-  it('renews nothing that is released, lost, or has another script on its way', async () => {
-    const [released, busy] = [hold('n:released'), hold('n:busy')];
-    busy.begin();
-    watchdog.remove(released);
+  it('renews nothing that is released or lost', async () => {
+    watchdog.remove(hold('n:released'));
     await advance(INTERVAL_MS * 1.5);
     expect(sent).toEqual([]);
+  });
+
+  it('renews a hold beside a step of its owner, and the next step waits for the answer', async () => {
+    prompt = false;
+    const busy = hold('n:busy');
+    busy.begin();
+    await advance(INTERVAL_MS * 1.5);
+    expect(keysOf(sent)).toEqual(['n:busy']);
+    const next = jest.fn(() => Promise.resolve());
+    void busy.serially(next);
     busy.answered();
     await advance(20);
-    expect(keysOf(sent)).toEqual(['n:busy']);
+    expect(next).not.toHaveBeenCalled();
+    sent[0]?.answer();
+    await advance(20);
+    expect(next).toHaveBeenCalledTimes(1);
   });
 
   it('never asks for less than Redis has promised already', async () => {
@@ -430,32 +449,6 @@ describe('Watchdog', () => {
     sent[0]?.answer();
     await advance(LEASE_MS);
     expect(sent).toHaveLength(1);
-  });
-
-  it('makes a hold suspect also when another script of its owner stays unanswered', async () => {
-    const held = hold('n:a');
-    const { validUntil } = held;
-    held.begin();
-    await advance(LEASE_MS * (2 / 3) - 310);
-    expect(held.state).toBe('held');
-    await advance(40);
-    expect(held.state).toBe('suspect');
-    expect(held.failed?.cause).toMatchObject({ code: 'LOCK_BACKEND', retryable: true });
-    expect(events.map(({ type }) => type)).toEqual(['suspect']);
-    // Its renewal follows at once.
-    held.answered();
-    await advance(20);
-    expect(held.state).toBe('held');
-    expect(held.validUntil).toBeGreaterThan(validUntil);
-    expect(events.map(({ type }) => type)).toEqual(['suspect', 'renewed', 'recovered']);
-  });
-
-  it('takes a hold for lost that was never answered, whatever script kept it from its renewal', async () => {
-    const held = hold('n:a');
-    held.begin();
-    await advance(LEASE_MS);
-    expect(expired).toEqual([['n:a', 'expired']]);
-    expect(sent).toEqual([]);
   });
 
   it('says nothing of a hold that ended because another one was lost in the same moment', async () => {

@@ -1,10 +1,9 @@
 import { LockBackendError, MovingSlotError } from '../api/errors.js';
 import { tell } from '../api/observer.js';
-import { MOVING_MS } from '../redis/connection.js';
 import type { Session } from '../session.js';
 import { outOfScope, queueMicrotask } from '../time/clock.js';
 import type { Hold, HoldGuard } from './hold.js';
-import { mayBeOfOne, newLane, together, type Lane, type Way } from './lanes.js';
+import { mayBeOfOne, newLane, together, type Lane } from './lanes.js';
 import { leadOf } from './owner-steps.js';
 import type { RenewalAnswer } from './protocol.js';
 
@@ -91,8 +90,7 @@ export class Watchdog implements HoldGuard {
       return;
     }
     if (hold.isWatched(now)) {
-      const isUnanswered = hold.renewing || hold.isBusy;
-      if (isUnanswered && now >= doubtAt(hold)) {
+      if (hold.renewing && now >= doubtAt(hold)) {
         this.doubt(hold, NO_ANSWER());
         // An observer may have released the hold.
         if (hold.guard !== this) return;
@@ -157,18 +155,19 @@ export class Watchdog implements HoldGuard {
   private async runLane(way: string, lane: Lane): Promise<void> {
     lane.isRunning = true;
     for (let holds = this.take(lane); holds !== undefined; holds = this.take(lane)) {
-      if (this.isMoving(lane)) await this.renewApart(holds, lane);
-      else await this.renew(holds, lane);
+      if (this.isMoving(holds)) await this.renewApart(holds, lane.minReplicas, 1);
+      else await this.renew(holds, lane.minReplicas);
     }
     lane.isRunning = false;
-    if (!this.isMoving(lane)) this.lanes.delete(way);
+    this.lanes.delete(way);
   }
 
-  private isMoving({ movingUntil }: Way): boolean {
-    return this.session.clock.now() < movingUntil;
+  /** Their keys may be on two nodes, so each has its own script. */
+  private isMoving([first]: readonly Hold[]): boolean {
+    return first !== undefined && this.session.connection.isMoving?.(first.key) === true;
   }
 
-  /** The next batch, without those that are over or busy. Undefined when nothing waits. */
+  /** The next batch, without those that are over. Undefined when nothing waits. */
   private take(lane: Lane): Hold[] | undefined {
     for (const [kind, waiting] of lane.batches) {
       let holds: Hold[] = [];
@@ -181,41 +180,37 @@ export class Watchdog implements HoldGuard {
     return undefined;
   }
 
-  /** A busy hold is renewed after the other steps of its owner. */
+  /**
+   * It does not wait for the other steps of its owner. A nested acquire may be repeated for longer
+   * than the lease, and a renewal changes no count and creates nothing.
+   */
   private isToRenew(hold: Hold): boolean {
-    if (!hold.isLive || hold.guard !== this) hold.renewing = false;
-    else if (hold.isBusy) void hold.serially(() => this.renewAlone(hold));
-    else return true;
-    return false;
-  }
-
-  private async renewAlone(hold: Hold): Promise<void> {
-    if (hold.isLive && hold.guard === this) await this.renew([hold], newLane(hold.minReplicas));
-    else hold.renewing = false;
+    const isHeld = hold.isLive && hold.guard === this;
+    if (!isHeld) hold.renewing = false;
+    return isHeld;
   }
 
   /**
    * Another process has handed the lock over, with a shorter lease. The caller goes on now, and may
-   * block the event loop: Redis must have its lease before. No other step waits for the answer,
-   * because a renewal changes no count and creates nothing. But it could prolong what `minHoldMs`
-   * keeps.
+   * block the event loop: Redis must have its lease before. No other step waits for the answer. But
+   * it could prolong what `minHoldMs` keeps.
    */
   private renewOwed(hold: Hold): void {
     hold.renewing = true;
-    void this.renew([hold], newLane(hold.minReplicas), hold.options.minHoldMs > 0);
+    void this.renew([hold], hold.minReplicas, hold.options.minHoldMs > 0);
     this.session.connection.flush?.();
   }
 
   /** @param isStep the other steps of each owner wait for the answer */
-  private async renew(holds: readonly Hold[], way: Way, isStep = true): Promise<void> {
+  private async renew(holds: readonly Hold[], minReplicas: number, isStep = true): Promise<void> {
     const [first] = holds;
     if (first === undefined) return;
     const { clock, settings } = this.session;
     const askedAt = clock.now();
     for (const hold of holds) hold.renewMs = this.wantedMs(hold, askedAt);
-    const running = first.protocol.renew(holds, way.minReplicas);
+    const running = first.protocol.renew(holds, minReplicas);
     const askedLead = leadOf(clock);
-    if (isStep) beginSteps(holds, running, askedLead);
+    if (isStep) beginSteps(holds, running);
     try {
       const { value, sentAt } = await running;
       const leases = holds.filter(({ guard }) => guard === this).length;
@@ -227,8 +222,8 @@ export class Watchdog implements HoldGuard {
       });
     } catch (error) {
       if (holds.length > 1 && mayBeOfOne(error)) {
-        if (error instanceof MovingSlotError) way.movingUntil = clock.now() + MOVING_MS;
-        await this.renewApart(holds, way);
+        const size = error instanceof MovingSlotError ? 1 : Math.ceil(holds.length / 2);
+        await this.renewApart(holds, minReplicas, size);
         return;
       }
       tell(settings.observer, { type: 'renewal-failed', leases: holds.length, error });
@@ -237,12 +232,15 @@ export class Watchdog implements HoldGuard {
   }
 
   /** Among 250 holds, 16 scripts find the refused one, in the time of 8. */
-  private async renewApart(holds: readonly Hold[], way: Way): Promise<void> {
-    const size = this.isMoving(way) ? 1 : Math.ceil(holds.length / 2);
+  private async renewApart(
+    holds: readonly Hold[],
+    minReplicas: number,
+    size: number,
+  ): Promise<void> {
     const renewing: Promise<void>[] = [];
     for (let from = 0; from < holds.length; from += size) {
       const part = holds.slice(from, from + size).filter((hold) => this.isToRenew(hold));
-      renewing.push(this.renew(part, way));
+      renewing.push(this.renew(part, minReplicas));
     }
     await Promise.all(renewing);
   }
@@ -292,17 +290,17 @@ export class Watchdog implements HoldGuard {
   }
 }
 
-/** From here on, a step without an answer from Redis puts the hold in doubt. */
+/** From here on, a renewal without an answer from Redis puts the hold in doubt. */
 function doubtAt({ validUntil, leaseMs }: Hold): number {
   return validUntil - leaseMs / 3;
 }
 
-function beginSteps(holds: readonly Hold[], running: Promise<unknown>, lead: number): void {
+function beginSteps(holds: readonly Hold[], running: Promise<unknown>): void {
   const end = () => {
     for (const hold of holds) hold.answered();
   };
   running.then(end, end);
-  for (const hold of holds) hold.begin(lead);
+  for (const hold of holds) hold.beginApart();
 }
 
 const NO_ANSWER = () =>

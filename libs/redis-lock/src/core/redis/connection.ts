@@ -2,8 +2,6 @@ import type { Script } from './script.js';
 
 /** After this time, a missing answer counts as a failure. */
 export const ANSWER_MS = 1_000;
-/** Slots of a Cluster often move one after the other. Each is assumed to take 10 s. */
-export const MOVING_MS = 10_000;
 
 /** An answer of Redis, and how far it can be trusted. */
 export interface Reply<R> {
@@ -68,6 +66,12 @@ export interface RedisConnection {
   onUp(listener: () => void): () => void;
 
   place(key: string): KeyPlace;
+
+  /**
+   * Redis has refused a script because the slot of this key is moving, a moment ago. A connection
+   * without this method has no slots.
+   */
+  isMoving?(key: string): boolean;
 
   /** Closes only the clients that this connection opened. */
   close(): Promise<void>;

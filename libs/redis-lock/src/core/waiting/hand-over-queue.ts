@@ -12,9 +12,6 @@ import { STAND_BACK_MS } from './outsiders.js';
 import { WaitQueue } from './wait-queue.js';
 import type { Waiter } from './waiter.js';
 
-/** For another process: its own message and one of that process end it. Redis does not know it. */
-const LEFT: OutsiderWindow = { untilMs: 0, sections: 2 };
-
 /** A queue that receives the lock from a local holder, or from another process. */
 export class HandOverQueue extends WaitQueue {
   private madeClaims: Claims | undefined = undefined;
@@ -55,9 +52,8 @@ export class HandOverQueue extends WaitQueue {
       next.batchSince = isNewBatch ? Math.floor(sentAt) : hold.batchSince;
       if (value === 'passed' && next.mode === 'start') this.grant(next, sentAt, undefined);
       else this.letEnter(next);
-    } else if (value === 'opened' || value === 'left' || value === 'done') {
+    } else if (value === 'opened' || value === 'done') {
       this.busy(this.queues.session.settings.claimTimeMs);
-      if (value === 'left') this.standBack(LEFT, true);
       // Its own attempt shows the window.
       if (value === 'opened' && this.madeWakeUps?.hearsGrants === true) this.ask();
     } else {
@@ -73,11 +69,8 @@ export class HandOverQueue extends WaitQueue {
     this.standBack(value.window);
   }
 
-  private standBack(
-    window: OutsiderWindow | undefined,
-    isNew = window?.untilMs !== this.window?.untilMs,
-  ): void {
-    if (isNew) this.ended = 0;
+  private standBack(window: OutsiderWindow | undefined): void {
+    if (window?.untilMs !== this.window?.untilMs) this.ended = 0;
     this.window = window;
     this.isPast = this.ended >= (window?.sections ?? 0);
     if (!this.isPast) this.wakeUps.pollIn(STAND_BACK_MS);

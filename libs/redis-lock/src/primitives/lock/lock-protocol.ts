@@ -5,7 +5,6 @@ import * as hash from '../lua/hash-lock.js';
 import { HashProtocol } from '../lua/hash-protocol.js';
 import type {
   Claim,
-  AcquireAnswer,
   AcquireTerms,
   Successor,
   ReleaseAnswer,
@@ -31,25 +30,9 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
     this.#isAmongPolls = isAmongPolls(context.settings);
   }
 
-  override acquire(
-    hold: Owned,
-    terms: AcquireTerms,
-    holdCount: number,
-    claim?: Claim,
-  ): Promise<Reply<AcquireAnswer>> {
-    const isOfOneKey = holdCount === 1 && claim === undefined && !terms.fenced;
-    if (isOfOneKey) return this.acquireAlone(hold, terms);
-    return super.acquire(hold, terms, holdCount, claim);
-  }
-
-  cancel(hold: Owned) {
-    const { key, owner } = hold;
+  cancel({ key, owner }: Owned) {
     const args = [owner, this.wakeUpChannel(key), dueTo(this.context.settings, 0)];
-    return this.slots.ask(
-      key,
-      () => this.connection.run(scripts.CANCEL, keysWithQueue(key), args),
-      () => this.#releaseAlone(hold),
-    );
+    return this.connection.run(scripts.CANCEL, keysWithQueue(key), args);
   }
 
   wakeUpChannel(key: string): string {
@@ -60,7 +43,7 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
     return grantChannel(key, this.context.id);
   }
 
-  protected acquireTogether({ key, owner }: Owned, terms: AcquireTerms, claim?: Claim) {
+  protected acquireFirst({ key, owner }: Owned, terms: AcquireTerms, claim?: Claim) {
     const { leaseTimeMs } = terms;
     if (claim === undefined) return this.runPair(hash.ACQUIRE, [key], [owner, leaseTimeMs], terms);
     const args = [owner, leaseTimeMs, writtenClaim(claim)];
@@ -80,11 +63,7 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
     }
     if (this.#isAmongPolls) return this.#releaseAlone(hold);
     const args = [owner, channel, dueTo(this.context.settings, hold.batchCount)];
-    return this.slots.ask(
-      key,
-      () => this.connection.run(scripts.RELEASE, keysWithQueue(key), args),
-      () => this.#releaseAlone(hold),
-    );
+    return this.connection.run(scripts.RELEASE, keysWithQueue(key), args);
   }
 
   #pass(hold: Owned, successor: Successor): Promise<Reply<ReleaseAnswer>> {
@@ -92,21 +71,17 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
     const { claim } = successor;
     if (claim === undefined)
       return this.connection.run(scripts.PASS, [key], passArgs(owner, successor));
-    if (this.#isAmongPolls) return this.#leave(hold, 'opened');
+    if (this.#isAmongPolls) return this.#open(hold);
     const due = dueTo(this.context.settings, hold.batchCount);
     const channel = this.wakeUpChannel(key);
     const args = passInOrderArgs(owner, successor, claim, { channel, due });
-    return this.slots.ask(
-      key,
-      () => this.connection.run(scripts.PASS_IN_ORDER, keysWithQueue(key), args),
-      () => this.#leave(hold, 'left'),
-    );
+    return this.connection.run(scripts.PASS_IN_ORDER, keysWithQueue(key), args);
   }
 
   /** The queue is empty: other processes get a chance before the successor sends its attempt. */
-  async #leave(hold: Owned, value: 'opened' | 'left'): Promise<Reply<ReleaseAnswer>> {
+  async #open(hold: Owned): Promise<Reply<ReleaseAnswer>> {
     const reply = await this.#releaseAlone(hold);
-    return reply.value === 'done' ? { ...reply, value } : reply;
+    return reply.value === 'done' ? { ...reply, value: 'opened' } : reply;
   }
 
   /**

@@ -6,13 +6,13 @@ import type {
   Renewal,
 } from '../../core/holding/protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { MovingSlots } from '../../core/redis/moving-slots.js';
+import type { Reply } from '../../core/redis/connection.js';
+import { MovingSlotError } from '../../core/api/errors.js';
 import { READ_OPTIONS } from '../../core/api/options.js';
 import { surroundingLease } from '../../core/holding/scope.js';
-import { acquireReadingAlone, releaseReadingAlone, renewReadingAlone } from './alone.js';
-import { READ_INSPECT_ALONE } from './alone.scripts.js';
 import * as scripts from './read-lock.scripts.js';
 import { channelOf, keysWithTurns, readersPrefix, turnKeys } from './footprint.js';
+import { renewApart } from './renew-apart.js';
 import { memoryMs } from './turns.lua.js';
 
 /** The side of the readers: many owners hold it at a time. */
@@ -25,14 +25,12 @@ export class ReadLockProtocol implements LockProtocol {
   readonly isShared = true;
   readonly isReadSide = true;
   readonly remembersWaiters = true;
-  readonly #slots: MovingSlots;
   readonly #memoryMs: number;
 
   constructor(
     private readonly context: LockContext,
     private readonly writeLock: LockProtocol,
   ) {
-    this.#slots = new MovingSlots(context);
     this.#memoryMs = memoryMs(context.settings.pollIntervalMs);
   }
 
@@ -46,59 +44,43 @@ export class ReadLockProtocol implements LockProtocol {
   }
 
   acquire(hold: Owned, terms: AcquireTerms, holdCount: number) {
-    const { connection } = this.context;
     const { key, owner, companion = '' } = hold;
     const { leaseTimeMs, waitTimeMs, minReplicas } = terms;
     const memory = waitTimeMs === 0 ? 0 : this.#memoryMs;
     const args = [owner, holdCount, leaseTimeMs, companion, memory, channelOf(key)];
-    return this.#slots.ask(
-      key,
-      () => connection.run(scripts.READ_ACQUIRE, keysWithTurns(key), args, minReplicas),
-      () => acquireReadingAlone(connection, hold, terms, holdCount),
-    );
+    return this.context.connection.run(scripts.READ_ACQUIRE, keysWithTurns(key), args, minReplicas);
   }
 
-  release(hold: Owned, holdCount: number) {
-    const { connection } = this.context;
-    const { key, owner } = hold;
+  release({ key, owner }: Owned, holdCount: number) {
     const args = [owner, holdCount, channelOf(key)];
-    return this.#slots.ask(
-      key,
-      () => connection.run(scripts.READ_RELEASE, [key, readersPrefix(key)], args),
-      () => releaseReadingAlone(connection, hold, holdCount),
-    );
+    return this.context.connection.run(scripts.READ_RELEASE, [key, readersPrefix(key)], args);
   }
 
-  cancel(hold: Owned) {
-    const { connection } = this.context;
-    const { key, owner } = hold;
+  cancel({ key, owner }: Owned) {
     const { readers, turn } = turnKeys(key);
     const keys = [key, readersPrefix(key), readers, turn];
-    return this.#slots.ask(
-      key,
-      () => connection.run(scripts.READ_CANCEL, keys, [owner, channelOf(key)]),
-      () => releaseReadingAlone(connection, hold, 0),
-    );
+    return this.context.connection.run(scripts.READ_CANCEL, keys, [owner, channelOf(key)]);
   }
 
-  renew(renewals: readonly Renewal[], minReplicas: number) {
+  async renew(
+    renewals: readonly Renewal[],
+    minReplicas: number,
+  ): Promise<Reply<readonly boolean[]>> {
     const { connection } = this.context;
     const keys = renewals.flatMap(({ key }) => [key, readersPrefix(key)]);
     const args = renewals.flatMap(({ owner, renewMs }) => [owner, renewMs]);
-    return this.#slots.ask(
-      keys[0] ?? '',
-      () => connection.run(scripts.READ_RENEW, keys, args, minReplicas),
-      () => renewReadingAlone(connection, renewals, minReplicas),
-    );
+    if (connection.isMoving?.(keys[0] ?? '') !== true) {
+      try {
+        return await connection.run(scripts.READ_RENEW, keys, args, minReplicas);
+      } catch (error) {
+        if (!(error instanceof MovingSlotError)) throw error;
+      }
+    }
+    return renewApart(connection, renewals, minReplicas);
   }
 
   inspect(key: string) {
-    const { connection } = this.context;
-    return this.#slots.ask(
-      key,
-      () => connection.run(scripts.READ_INSPECT, [key, readersPrefix(key)], []),
-      () => connection.run(READ_INSPECT_ALONE, [key], []),
-    );
+    return this.context.connection.run(scripts.READ_INSPECT, [key, readersPrefix(key)], []);
   }
 
   wakeUpChannel(key: string): string {

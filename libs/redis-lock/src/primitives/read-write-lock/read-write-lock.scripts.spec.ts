@@ -7,13 +7,6 @@ import { inOrder } from '../../../../../test/support/in-order.js';
 import { queueKeys } from '../lua/hand-off.js';
 import { ACQUIRE_NESTED, RELEASE_SOME, RENEW } from '../lua/hash-lock.js';
 import {
-  LEASE_ALONE,
-  RELEASE_ALONE,
-  READ_ACQUIRE_ALONE,
-  READ_INSPECT_ALONE,
-  WRITE_ACQUIRE_ALONE,
-} from './alone.scripts.js';
-import {
   READ_ACQUIRE,
   READ_INSPECT,
   READ_RELEASE,
@@ -21,6 +14,7 @@ import {
   READ_CANCEL,
 } from './read-lock.scripts.js';
 import { turnKeys } from './footprint.js';
+import { LEASE_ALONE, READ_RENEW_ALONE } from './renew-apart.js';
 import { WRITE_RELEASE, WRITE_CANCEL } from './write-release.scripts.js';
 import { WRITE_ACQUIRE, WRITE_INSPECT } from './write-lock.scripts.js';
 
@@ -111,6 +105,28 @@ describe('the scripts of the read-write lock', () => {
         k: held({ mode: 'read', [A]: '1' }, 60),
         [hold(A, 1)]: one(60),
       });
+    });
+
+    it('read-lock.renew-alone prolongs the lock alone, and names the leases, which follow', async () => {
+      await read(A, { leaseMs: 20_000 });
+      await read(A, { holdCount: 2, leaseMs: 20_000 });
+      const alone = (owner: string, leaseMs: number) => run(READ_RENEW_ALONE, { owner, leaseMs });
+      expect(await repeatedly(() => alone(A, 60_000))).toBe(2);
+      expect(await repeatedly(() => alone(A, 1_000))).toBe(2);
+      expect(await repeatedly(() => alone(B, 90_000))).toBe(0);
+      const reads = { k: held({ mode: 'read', [A]: '2' }, 60), [hold(A, 1)]: one(20) };
+      expect(await look()).toEqual({ ...reads, [hold(A, 2)]: one(20) });
+      await redis.admin.persist(hold(A, 2));
+      const follow = (lease: string, leaseMs: number) =>
+        deliver(redis.admin, LEASE_ALONE, [lease], { leaseMs });
+      expect(await repeatedly(() => follow(hold(A, 1), 40_000))).toBe(true);
+      expect(await repeatedly(() => follow(hold(A, 1), 1_000))).toBe(true);
+      // Any other lease ends: this one is of someone else.
+      expect(await repeatedly(() => follow(hold(A, 2), 40_000))).toBe(false);
+      expect(await repeatedly(() => follow(hold(B, 1), 40_000))).toBe(false);
+      const seen = await look();
+      expect(seen).toMatchObject({ ...reads, [hold(A, 1)]: one(40) });
+      expect(seen).not.toHaveProperty([hold(B, 1)]);
     });
 
     it('neither enter creates a nested hold: an absent owner has lost it', async () => {
@@ -531,7 +547,7 @@ describe('the scripts of the read-write lock', () => {
   const ALL = [
     ...[READ_ACQUIRE, READ_RELEASE, READ_CANCEL, READ_RENEW, READ_INSPECT],
     ...[WRITE_ACQUIRE, WRITE_ACQUIRE.fenced, WRITE_RELEASE, WRITE_CANCEL, WRITE_INSPECT, RENEW],
-    ...[READ_ACQUIRE_ALONE, WRITE_ACQUIRE_ALONE, RELEASE_ALONE, LEASE_ALONE, READ_INSPECT_ALONE],
+    LEASE_ALONE,
   ] as Script<string, string, unknown>[];
 
   it.each(ALL)('$name is plain text, and takes no answer it does not know', ({ lua, decode }) => {

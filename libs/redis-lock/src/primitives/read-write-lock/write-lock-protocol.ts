@@ -16,8 +16,6 @@ import type {
 import type { LockContext } from '../../core/lock-context.js';
 import { LOCK_OPTIONS } from '../../core/api/options.js';
 import type { Reply } from '../../core/redis/connection.js';
-import { releaseWritingAlone } from './alone.js';
-import { WRITE_ACQUIRE_ALONE } from './alone.scripts.js';
 import { channelOf, keysWithQueue, keysWithTurns, writerOf } from './footprint.js';
 import { memoryMs } from './turns.lua.js';
 import * as releasing from './write-release.scripts.js';
@@ -53,15 +51,9 @@ export class WriteLockProtocol extends HashProtocol implements LockProtocol {
     );
   }
 
-  cancel(hold: Owned) {
-    const { connection } = this;
-    const { key, owner } = hold;
+  cancel({ key, owner }: Owned) {
     const args = [owner, channelOf(key), dueTo(this.context.settings, 0)];
-    return this.slots.ask(
-      key,
-      () => connection.run(releasing.WRITE_CANCEL, keysWithQueue(key), args),
-      () => releaseWritingAlone(connection, hold),
-    );
+    return this.connection.run(releasing.WRITE_CANCEL, keysWithQueue(key), args);
   }
 
   override renew(renewals: readonly Renewal[], minReplicas: number) {
@@ -85,7 +77,7 @@ export class WriteLockProtocol extends HashProtocol implements LockProtocol {
     return writerOf(owner);
   }
 
-  protected acquireTogether({ key, owner }: Owned, terms: AcquireTerms, claim?: Claim) {
+  protected acquireFirst({ key, owner }: Owned, terms: AcquireTerms, claim?: Claim) {
     const memory = terms.waitTimeMs === 0 ? 0 : this.#memoryMs;
     const args = [owner, terms.leaseTimeMs, memory, channelOf(key)];
     if (claim === undefined) return this.runPair(WRITE_ACQUIRE, keysWithTurns(key), args, terms);
@@ -93,20 +85,7 @@ export class WriteLockProtocol extends HashProtocol implements LockProtocol {
     return this.runPair(WRITE_ACQUIRE_OR_QUEUE, keysWithQueue(key), args, terms);
   }
 
-  protected override acquireAlone({ key, owner }: Owned, terms: AcquireTerms) {
-    const { leaseTimeMs, minReplicas } = terms;
-    return this.connection.run(WRITE_ACQUIRE_ALONE, [key], [owner, leaseTimeMs], minReplicas);
-  }
-
   protected releaseLast(hold: Owned, successor?: Successor): Promise<Reply<ReleaseAnswer>> {
-    return this.slots.ask(
-      hold.key,
-      () => this.#releaseTogether(hold, successor),
-      () => this.#releaseAlone(hold, successor),
-    );
-  }
-
-  #releaseTogether(hold: Owned, successor?: Successor): Promise<Reply<ReleaseAnswer>> {
     const { connection, context } = this;
     const { key, owner, batchCount } = hold;
     const channel = channelOf(key);
@@ -122,16 +101,5 @@ export class WriteLockProtocol extends HashProtocol implements LockProtocol {
     const args = passInOrderArgs(owner, successor, claim, { channel, due });
     args.push(this.#memoryMs);
     return connection.run(releasing.WRITE_PASS_IN_ORDER, keysWithQueue(key), args);
-  }
-
-  /**
-   * The successor sends its own attempts. After the batch of its process, it does so behind the
-   * waiters of others.
-   */
-  async #releaseAlone(hold: Owned, successor?: Successor): Promise<Reply<ReleaseAnswer>> {
-    const reply = await releaseWritingAlone(this.connection, hold);
-    if (successor === undefined || reply.value !== 'done') return reply;
-    const value: ReleaseAnswer = successor.claim === undefined ? 'yielded' : 'left';
-    return { ...reply, value };
   }
 }

@@ -14,7 +14,6 @@ import {
 import { ownerOf, shortOf } from '../../../../../test/support/queue-view.js';
 import { RENEW } from '../lua/hash-lock.js';
 import type { Script } from '../../core/redis/script.js';
-import { RELEASE_ALONE } from './alone.scripts.js';
 import { READ_ACQUIRE, READ_INSPECT } from './read-lock.scripts.js';
 import { WRITE_ACQUIRE, WRITE_INSPECT } from './write-lock.scripts.js';
 
@@ -144,38 +143,6 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
           expect((await lookAtLine()).lock).not.toHaveProperty('A1');
         },
       );
-    });
-  });
-
-  describe.each([1, 2, 3])('delivered %d times in a row, while a slot moves', (times) => {
-    const repeatedly = deliveries(redis, times, look);
-    const leaveAlone = async (field: string) => {
-      const release = () => run(RELEASE_ALONE, { field, holdCount: 0 });
-      const { answer } = await repeatedly(release, { answer: 'absent', leases: 0 });
-      return answer;
-    };
-
-    it.each([
-      ['and reads no more', [], {}],
-      ['and reads on', ['A3'], { mode: 'read', [ownerOf('A3')]: '1' }],
-    ] as const)('the release of a writer wakes all who wait, %s', async (_, reads, left) => {
-      await ear.listenToAll();
-      await hold('A1', 1);
-      for (const reader of reads) await read(reader, 'A1');
-      expect(await leaveAlone(`${ownerOf('A1')}:write`)).toBe('done');
-      expect(await redis.admin.hgetall('k')).toEqual(left);
-      expect(await ear.heard()).toEqual(['all: 1', 'all: 0']);
-    });
-
-    it('the release of the last reader wakes the next', async () => {
-      await ear.listenToAll();
-      for (const reader of ['A1', 'B1']) await read(reader);
-      expect(await leaveAlone(ownerOf('A1'))).toBe('done');
-      expect(await redis.admin.hgetall('k')).toEqual({ mode: 'read', [ownerOf('B1')]: '1' });
-      expect(await ear.heard()).toEqual([]);
-      expect(await leaveAlone(ownerOf('B1'))).toBe('done');
-      expect(await redis.admin.exists('k')).toBe(0);
-      expect(await ear.heard()).toEqual(['all: 0']);
     });
   });
 

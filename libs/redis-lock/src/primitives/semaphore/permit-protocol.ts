@@ -8,7 +8,6 @@ import type {
   Renewal,
 } from '../../core/holding/protocol.js';
 import type { LockContext } from '../../core/lock-context.js';
-import { MovingSlots } from '../../core/redis/moving-slots.js';
 import { PERMIT_OPTIONS, type ResolvedAcquireOptions } from '../../core/api/options.js';
 import type { Reply } from '../../core/redis/connection.js';
 import { merged } from '../lua/answers.js';
@@ -41,11 +40,9 @@ export class PermitProtocol implements HoldProtocol {
 
   /** Changes of a semaphore that count once. */
   readonly requests: OnceOnly;
-  readonly #slots: MovingSlots;
 
   constructor(private readonly context: LockContext) {
     this.requests = new OnceOnly(context, REQUEST, this.kind);
-    this.#slots = new MovingSlots(context);
   }
 
   newOwner({ permits }: ResolvedAcquireOptions): OwnerId {
@@ -69,21 +66,13 @@ export class PermitProtocol implements HoldProtocol {
   release({ key, owner }: Owned): Promise<Reply<ReleaseAnswer>> {
     const keys = [key, leasesKey(key)];
     const args = [owner, channelOf(key)];
-    return this.#slots.ask(
-      key,
-      () => this.context.connection.run(scripts.RELEASE, keys, args),
-      () => this.#end(key, args),
-    );
+    return this.context.connection.run(scripts.RELEASE, keys, args);
   }
 
   cancel({ key, owner }: Owned): Promise<Reply<ReleaseAnswer>> {
     const keys = [key, leasesKey(key), waitingKey(key)];
     const args = [owner, channelOf(key)];
-    return this.#slots.ask(
-      key,
-      () => this.context.connection.run(scripts.CANCEL, keys, args),
-      () => this.#end(key, args),
-    );
+    return this.context.connection.run(scripts.CANCEL, keys, args);
   }
 
   restore({ key, owner }: Owned, capacity: number): Promise<unknown> {
@@ -110,10 +99,6 @@ export class PermitProtocol implements HoldProtocol {
 
   wakeUpChannel(key: string): string {
     return channelOf(key);
-  }
-
-  #end(key: string, args: readonly string[]): Promise<Reply<ReleaseAnswer>> {
-    return this.context.connection.run(scripts.END, [leasesKey(key)], args);
   }
 }
 

@@ -14,7 +14,7 @@ import {
   UPDATE_LEASE,
 } from './capacity.scripts.js';
 import { SEMAPHORE_FOOTPRINT } from './footprint.js';
-import { END, ACQUIRE, RELEASE, RENEW, CANCEL } from './permits.scripts.js';
+import { ACQUIRE, RELEASE, RENEW, CANCEL } from './permits.scripts.js';
 
 const A = 'a0'.repeat(16);
 const B = 'b1'.repeat(16);
@@ -219,21 +219,6 @@ describe('the scripts of the semaphore', () => {
       expect(await repeatedly(() => leave(B))).toBe('absent');
       expect(await leave(`${A},${C}`)).toBe('absent');
       expect(await look()).toMatchObject({ free: '4', leases: {} });
-    });
-
-    it('end lets the leases of its permits be over, and counts nothing', async () => {
-      await put(1, [A, 9_000], [B, 9_000], [C, -1_000]);
-      const end = (permits: string) => run(END, ['{k}:timeout'], { permits, channel: CHANNEL });
-      const answers = [];
-      for (let time = 0; time < times; time += 1) answers.push(await end(`${A},${B}`));
-      expect(answers).toEqual(['done', 'absent', 'absent'].slice(0, times));
-      expect(Object.keys((await look()).leases).sort()).toEqual([A, B, C].sort());
-      expect(await end(C)).toBe('absent');
-      expect(await count()).toEqual({ available: 4, acquired: 0, capacity: 4 });
-      // A lease is released once, however it ends.
-      for (let time = 0; time < times; time += 1) await leave(A);
-      await enter('ee'.repeat(16));
-      expect((await look()).free).toBe('3');
     });
 
     it('cancel releases what was granted, and takes the mark away', async () => {

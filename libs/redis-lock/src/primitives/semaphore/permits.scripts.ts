@@ -217,37 +217,6 @@ if isMine then redis.call('del', waiting) end`,
 });
 
 /**
- * Held by this owner → expired and announced. The next acquire counts it as free. The counter
- * stays: in a Cluster it may be on another node while its slot is moving.
- */
-export const END = defineScript({
-  name: 'semaphore.end',
-  keys: ['leases'],
-  args: ['permits', 'channel'],
-  channels: ['channel'],
-  body: `
-${IDS}
-${NOW}
-local entries = {}
-for i = 1, #ids do
-  local ends = redis.call('zscore', leases, ids[i])
-  if ends and tonumber(ends) > now then
-    entries[#entries + 1] = string.format('%.0f', now)
-    entries[#entries + 1] = ids[i]
-  end
-end
-if #entries == 0 then return 'absent' end
--- An empty text is no permit, so this removes nothing: with its memory full, Redis allows ZADD
--- only after another write.
-redis.call('zrem', leases, '')
-redis.call('zadd', leases, 'xx', unpack(entries))
-local isTold = announce(channel, string.format('%.0f', #entries / 2))
-if #entries < 2 * #ids then return 'absent' end
-return isTold and 'done' or 'unannounced'`,
-  reply: releaseAnswer,
-});
-
-/**
  * Renews the permits of each set if all are there, and creates nothing. Takes permits and a lease
  * for each set.
  */
