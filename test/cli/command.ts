@@ -14,13 +14,12 @@ export interface RunOptions {
   clock?: Clock;
   /** A person is there. */
   terminal?: Terminal;
-  onOut?: (text: string) => void;
 }
 
 /** The command line as a shell would run it, in this process. */
 export async function run(
   args: readonly string[],
-  { env = {}, clock = systemClock, terminal, onOut }: RunOptions = {},
+  { env = {}, clock = systemClock, terminal }: RunOptions = {},
 ): Promise<Outcome> {
   const outcome = { code: 0, out: '', err: '' };
   outcome.code = await runCommandLine(args, {
@@ -28,10 +27,7 @@ export async function run(
     clock,
     version: () => '1.2.3',
     ...(terminal !== undefined && { terminal }),
-    out: (text) => {
-      outcome.out += text;
-      onOut?.(text);
-    },
+    out: (text) => (outcome.out += text),
     err: (text) => (outcome.err += text),
   });
   return outcome;

@@ -307,14 +307,6 @@ describe('the doctor in a Cluster', () => {
     expect(of('message')).toMatchObject([{ status: 'ok' }]);
   });
 
-  it('is the one that top needs, and not one of its nodes', async () => {
-    const alone = await run(['top', '--once', '--url', cluster.url]);
-    expect(alone).toMatchObject({ code: 1, out: '' });
-    expect(alone.err).toContain('is a node of a Cluster: add --cluster');
-    const asCluster = await run(['top', '--once', '--cluster', '--url', cluster.url]);
-    expect(asCluster).toMatchObject({ code: 0, err: '' });
-  });
-
   describeIfSharded('that has sharded messages', () => {
     it('is never ready for a user without CLUSTER INFO', async () => {
       await cluster.admin.acl('SETUSER', 'shop', 'on', '>pw', '~*', '&*', '+@all', '-cluster|info');

@@ -66,7 +66,7 @@ describe('the command line and a Cluster of three', () => {
     });
   });
 
-  it('inspects, finds and frees a name wherever it lives', async () => {
+  it('inspects and frees a name wherever it lives', async () => {
     const client = group.connect();
     const context = new LockContext(openIoredisConnection(client));
     const locks = new LockService(context);
@@ -85,10 +85,7 @@ describe('the command line and a Cluster of three', () => {
         expect(await answerTo('inspect', name)).toMatchObject({ nodes: [look] });
         expect(await answerTo('unlock', name, '--yes')).toMatchObject({ taken: [{ holders }] });
         expect(await locks.get(name).isLocked()).toBe(false);
-        await locks.acquire(name);
       }
-      const { locks: seen } = (await answerTo('top')) as { locks: { name: string }[] };
-      expect(seen.map(({ name }) => name).sort()).toEqual(names);
     } finally {
       await context.close();
       client.disconnect();

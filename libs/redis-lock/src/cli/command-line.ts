@@ -13,18 +13,15 @@ import { runInspect } from './inspect-command.js';
 import { EXIT, UsageError, type Run, type Surroundings } from './io.js';
 import { plainLines } from './report.js';
 import { serversOf, type Server, type Target } from './server.js';
-import { runTop } from './top-command.js';
 import { runUnlock } from './unlock-command.js';
 
 const HELP = `Usage: nestjs-redis-lock doctor [options]
        nestjs-redis-lock inspect <name> [options]
        nestjs-redis-lock unlock <name> [--yes] [--kind <kind>] [--reason <text>] [options]
-       nestjs-redis-lock top [<name> …] [--interval <seconds>] [--once] [options]
 
   doctor            checks everything that locks depend on, and shows how to fix it
   inspect <name>    shows who holds a lock, for how long, and who waits; changes nothing
   unlock <name>     shows the same, and after a confirmation takes the lock from its holder
-  top               shows held locks and their waiters, every second until q
 
 Options:
   --url <url>         redis://, rediss:// or the path of a socket; default: REDIS_URL, else
@@ -38,8 +35,6 @@ Options:
   --yes               unlock without a confirmation
   --kind <kind>       lock, fair, read, write or semaphore; needed if a writer also reads
   --reason <text>     for the record that unlock prints
-  --interval <s>      seconds between two frames of top, from 0.2 to 3600
-  --once              print one frame of top, as for a script
   --no-ready-check    doctor: the application sets enableReadyCheck: false
   --version, --help
 
@@ -77,19 +72,19 @@ async function run(args: readonly string[], io: Surroundings & Pick<Run, 'hide'>
     io.out(`${io.version()}\n`);
     return EXIT.fine;
   }
-  const [given, ...names] = positionals;
+  const [given, name = ''] = positionals;
   const command = COMMANDS.find((one) => one === given);
   if (command === undefined) throw new UsageError(unknown('command', given, COMMANDS));
-  checkNames(command, names);
+  checkNames(command, positionals.length - 1);
   checkOptions(command, values);
   const keyPrefix = values['key-prefix'] ?? '';
   const keys = new KeySpace(keyPrefix);
-  for (const name of names) keys.key(name);
+  if (command !== 'doctor') keys.key(name);
   const servers = serversOf(targetOf(values, io.env));
   const { clock = systemClock } = io;
   const all = { ...io, clock, keyPrefix, isJson: values.json === true };
   try {
-    return await runCommand(command, names, values, servers, all);
+    return await runCommand(command, name, values, servers, all);
   } finally {
     for (const { client } of servers) disconnect(client);
   }
@@ -97,12 +92,11 @@ async function run(args: readonly string[], io: Surroundings & Pick<Run, 'hide'>
 
 function runCommand(
   command: Command,
-  names: readonly string[],
+  name: string,
   values: Values,
   servers: readonly Server[],
   io: Run,
 ): Promise<number> {
-  const [name = ''] = names;
   switch (command) {
     case 'doctor':
       return runDoctor(servers, io, values['no-ready-check'] !== true);
@@ -112,12 +106,6 @@ function runCommand(
       const { kind, reason, yes = false } = values;
       return runUnlock(servers, { name, kind, reason, isSure: yes }, io);
     }
-    case 'top':
-      return runTop(
-        servers,
-        { names, interval: values.interval, isOnce: values.once === true },
-        io,
-      );
   }
 }
 
@@ -131,20 +119,17 @@ const OPTIONS = {
   kind: { type: 'string' },
   reason: { type: 'string' },
   yes: { type: 'boolean' },
-  interval: { type: 'string' },
-  once: { type: 'boolean' },
   'no-ready-check': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
 } as const;
 
-const COMMANDS = ['doctor', 'inspect', 'unlock', 'top'] as const;
+const COMMANDS = ['doctor', 'inspect', 'unlock'] as const;
 type Command = (typeof COMMANDS)[number];
 
 /** Options that only these commands have. */
 const OPTIONS_OF: Readonly<Partial<Record<keyof typeof OPTIONS, readonly Command[]>>> = {
-  ...{ kind: ['unlock'], reason: ['unlock'], yes: ['unlock'] },
-  ...{ interval: ['top'], once: ['top'], 'no-ready-check': ['doctor'] },
+  ...{ kind: ['unlock'], reason: ['unlock'], yes: ['unlock'], 'no-ready-check': ['doctor'] },
 };
 
 /** A word that shares its first letters with a known word is a typing error. */
@@ -193,11 +178,9 @@ function sharedStart(a: string, b: string): number {
 }
 
 /** @throws {UsageError} the command has other arguments */
-function checkNames(command: Command, names: readonly string[]): void {
-  if (command === 'doctor' && names.length > 0) throw new UsageError('doctor takes no name');
-  if ((command === 'inspect' || command === 'unlock') && names.length !== 1) {
-    throw new UsageError(`${command} takes one name`);
-  }
+function checkNames(command: Command, count: number): void {
+  if (command === 'doctor' && count > 0) throw new UsageError('doctor takes no name');
+  if (command !== 'doctor' && count !== 1) throw new UsageError(`${command} takes one name`);
 }
 
 /** @throws {UsageError} an option belongs to another command */

@@ -3,7 +3,7 @@ import type { Clock } from '../core/time/clock.js';
 /** Exit codes: all is well, a check failed, the arguments are wrong, no server answers. */
 export const EXIT = { fine: 0, broken: 1, usage: 2, unreachable: 69 } as const;
 
-/** The time limit of a run, or of one frame of `top`, in every case. */
+/** The time limit of a run, in every case. */
 export const MOST_MS = 15_000;
 
 export interface Surroundings {
@@ -18,12 +18,8 @@ export interface Surroundings {
 
 /** The keyboard and the screen of a person. */
 export interface Terminal {
-  readonly rows: number;
-  readonly columns: number;
   /** Resolves with the typed line; empty when the person ends the input. */
   ask(question: string): Promise<string>;
-  /** Calls back for every key, and with `q` for a signal to end, until the returned function is called. */
-  onKey(listener: (key: string) => void): () => void;
 }
 
 /** The surroundings of a command, beside its own arguments. */

@@ -18,7 +18,7 @@ const UNSAFE = new RegExp(UNSAFE_CHARACTERS, 'gu');
  * One line, with control characters as JSON writes them: any client of Redis may have chosen the
  * text.
  */
-export function plain(text: string): string {
+function plain(text: string): string {
   return text.replace(UNSAFE, (character) =>
     // Beyond the first 65,536 characters, JSON writes two units.
     character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
@@ -42,13 +42,9 @@ export function linesOf({ check, status, found, fix, node }: Finding): string {
   return fix === undefined ? line : `${line}${' '.repeat(6 + CHECK_WIDTH)} fix: ${plain(fix)}\n`;
 }
 
-export function problemLine(name: string, { node, problem }: Problem): string {
-  return plain(`${name} on ${node}: ${problem}`);
-}
-
 /** A name on a node, as lines for a person. */
 export function pageOf(name: string, look: Look): string {
-  if ('problem' in look) return `${problemLine(name, look)}\n`;
+  if ('problem' in look) return `${plain(`${name} on ${look.node}: ${look.problem}`)}\n`;
   const { key, node, kinds, holders, permits, count, fencingToken, queues } = look;
   const isSemaphore = kinds.includes('semaphore') && count === undefined;
   const lines = [
