@@ -38,17 +38,36 @@ export function findingsIn(lua) {
   }
 }
 
+/**
+ * The names that a part of a script needs from the parts before it, and those that it defines.
+ * @param {string} lua
+ * @returns {{ needs: string[], defines: string[] }} sorted
+ */
+export function namesIn(lua) {
+  const chunk = luaparse.parse(lua, { luaVersion: '5.1', locations: true, comments: false });
+  const { undeclared, defined } = new Walk().names(chunk);
+  return { needs: [...undeclared].sort(), defines: [...defined].sort() };
+}
+
 /** Goes through a script once, with the locals that can be seen from where it is. */
 class Walk {
   /** @type {Finding[]} */
   #findings = [];
   /** @type {Local[]} the innermost last */
   #locals = [];
+  /** @type {Set<string>} */
+  #undeclared = new Set();
 
   /** @param {luaparse.Chunk} chunk */
   through(chunk) {
     this.#block(chunk.body);
     return this.#findings;
+  }
+
+  /** @param {luaparse.Chunk} chunk */
+  names(chunk) {
+    this.#visit(chunk.body);
+    return { undeclared: this.#undeclared, defined: new Set(this.#locals.map(({ name }) => name)) };
   }
 
   /**
@@ -113,13 +132,22 @@ class Walk {
   #read(node) {
     const local = this.#local(node);
     if (local) local.isRead = true;
-    else if (!GLOBALS.has(node.name)) this.#say(lineOf(node), `nothing declares ${node.name}`);
+    else if (!GLOBALS.has(node.name)) this.#free(node, `nothing declares ${node.name}`);
   }
 
   /** @param {Node} target */
   #assign(target) {
     if (target.type !== 'Identifier') this.#node(target);
-    else if (!this.#local(target)) this.#say(lineOf(target), `${target.name} is set as a global`);
+    else if (!this.#local(target)) this.#free(target, `${target.name} is set as a global`);
+  }
+
+  /**
+   * @param {luaparse.Identifier} node
+   * @param {string} says
+   */
+  #free(node, says) {
+    this.#undeclared.add(node.name);
+    this.#say(lineOf(node), says);
   }
 
   /** @param {luaparse.Identifier} node */

@@ -27,6 +27,12 @@ function partsOf(node) {
   );
 }
 
+/** A list of the names in Lua is no prose. @param {ts.Node} node */
+const namesOfLua = (node) =>
+  ts.isCallExpression(node) &&
+  ts.isIdentifier(node.expression) &&
+  node.expression.text === 'fragment';
+
 const SPOKEN_TAGS = ['param', 'property', 'throws', 'returns', 'publicApi', 'internal'];
 
 /** Each tag is a paragraph of its own; types and names are not prose. @param {string} comment */
@@ -78,7 +84,7 @@ export function proseOfCode(path, code) {
       seen.add(pos);
       emit(docstring(code.slice(pos, end)), pos);
     }
-    if (ts.isImportDeclaration(node)) return;
+    if (ts.isImportDeclaration(node) || namesOfLua(node)) return;
     const text = ts.isExpression(node) ? textOf(node) : undefined;
     if (text === undefined) return ts.forEachChild(node, visit);
     if (PROSE.test(text) && !CODE.test(text))

@@ -1,3 +1,4 @@
+import { fragment } from '../lua/fragment.js';
 import type { AcquireAnswer } from '../../core/holding/protocol.js';
 import { LARGEST_COUNT } from '../../core/api/options.js';
 import { UNSET } from '../lua/answers.js';
@@ -18,7 +19,7 @@ const MOST = String(LARGEST_COUNT);
 /** The marker of an acquisition whose caller has left. */
 const CANCELLED = 'cancelled';
 
-const TELL = `
+const TELL = fragment('announce channel', 'tell')`
 local function tell(free)
   if free < 1 or free > ${MOST} then return 1 end
   return announce(channel, string.format('%d', free)) and 1 or 0

@@ -1,3 +1,4 @@
+import { fragment } from '../lua/fragment.js';
 import { giving, HASH_LOCK } from '../lua/hand-off.js';
 import { TERMS } from './fair-scores.lua.js';
 
@@ -5,7 +6,7 @@ import { TERMS } from './fair-scores.lua.js';
 const MOST_TRIED = 32;
 
 /** Lua that refuses terms that the scripts could not read later. */
-export const CHECK_TERMS = `
+export const CHECK_TERMS = fragment('terms', 'grantMs')`
 local grantMs = select(2, string.match(terms, ${TERMS}))
 if terms ~= '' and (not grantMs or #grantMs > 15) then
   return redis.error_reply('LOCKARG terms are none')
@@ -16,7 +17,10 @@ end`;
  * nonce askedAt` on `channelPrefix:<owner>`. Needs `leftMs`, the PTTL of the lock before its
  * release.
  */
-export const GIVE_BEFORE = `
+export const GIVE_BEFORE = fragment(
+  'announce channelPrefix leftMs lock now queue recordOf remove sweep',
+  'give giveBefore giveByMessage giveTo tried',
+)`
 ${giving(HASH_LOCK)}
 -- The grant comes before its push, so that the push is always true. A grant without a receiver is
 -- taken back.
@@ -69,7 +73,10 @@ end`;
  * `handOn()` hands the free lock over to the head of the queue. A head without terms gets the
  * wake-up `0`. Needs `leftMs`.
  */
-export const HAND_ON = `
+export const HAND_ON = fragment(
+  'announce channelPrefix leftMs lock now queue recordOf remove sweep',
+  'give giveBefore giveByMessage giveTo giveToNext handOn tried',
+)`
 ${GIVE_BEFORE}
 local function giveToNext(successor, leaseMs, starts)
   local head, _, record = sweep()

@@ -1,3 +1,5 @@
+import { fragment } from '../lua/fragment.js';
+
 /** Lua of the waiters before a fair lock, behind `READ_QUEUE`. */
 
 /** One script removes at most 100 dead waiters from the head of the queue. */
@@ -13,7 +15,10 @@ const KEYS_TTL_MS = 12 * 60 * 60 * 1_000;
  * `sweep()` removes dead waiters from the head of the queue. Returns the head, if there is one,
  * whether a waiter was removed, and the record of the head.
  */
-export const SWEEP = `
+export const SWEEP = fragment(
+  'ahead forget leaseLeft lifeText lock now processOf queue recordOf scoreOf setScore settle shiftAll shiftBehind timeouts waiting',
+  'isGone keep limit sweep',
+)`
 -- Redisson removes a head whose score is over, as under a long lease. With more than its own wait
 -- time left, the head stays. So does the next waiter, when that time is taken off.
 local function keep(head, record, score)
@@ -71,7 +76,10 @@ end`;
  * `waitInQueue`. Needs `isFree`, `owner`, the number `waitMs`, `aliveMs` (how long its process counts
  * as alive), `askedAt` and `terms`.
  */
-export const ENQUEUE = `
+export const ENQUEUE = fragment(
+  'aliveMs askedAt dequeue isFree leaseLeft lifeText lock now owner processOf queue recordOf scoreOf setScore shiftBehind sinceUs terms timeouts waitMs waiting written',
+  'aliveText enqueue insert isOfOurs keepKeys patience placeOf remember rescore scoreAt siblings stayAlive waitInQueue',
+)`
 local function aliveText(waiters)
   return lifeText(now + aliveMs, waiters, askedAt, aliveMs)
 end
@@ -233,7 +241,7 @@ local function waitInQueue(own, life, head, record)
 end`;
 
 /** `dequeue()` removes a waiter from any place. Needs `owner` and the number `waitMs`. */
-export const DEQUEUE = `
+export const DEQUEUE = fragment('forget owner queue recordOf remove timeouts waitMs', 'dequeue')`
 -- Searches from the head (1) or from the end (-1). Answers whether the waiter was the head.
 local function dequeue(from)
   local own = recordOf(owner)

@@ -1,3 +1,5 @@
+import { fragment } from '../lua/fragment.js';
+
 /**
  * Lua of the queue before a fair lock. On the wire it is that of Redisson's RFairLock:
  * - `queue`, a list of owners. The head gets the lock next.
@@ -27,7 +29,10 @@ const FEW = 8;
  */
 export const TERMS = `'^(%x+) ([1-9]%d*) ([se])$'`;
 
-export const READ_QUEUE = `
+export const READ_QUEUE = fragment(
+  'lock queue timeouts waiting',
+  'ahead forget leaseLeft lifeText now processOf readAhead recordOf remove scoreOf setScore settle shiftAll shiftBehind shiftEach sinceUs time written',
+)`
 local time = redis.call('time')
 local sinceUs = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local now = math.floor(sinceUs / 1000)

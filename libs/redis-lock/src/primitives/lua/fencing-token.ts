@@ -1,3 +1,4 @@
+import { fragment } from './fragment.js';
 import type { LockSettings } from '../../core/api/settings.js';
 import type { AcquireAnswer, AcquireTerms } from '../../core/holding/protocol.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
@@ -30,7 +31,7 @@ export function tokenTtlMs({ interop }: Pick<LockSettings, 'interop'>): number {
 }
 
 /** Lua that writes the token in `fence`, with its TTL. */
-export const WRITE_TOKEN = `
+export const WRITE_TOKEN = fragment('fence token tokenTtlMs', '')`
 if tokenTtlMs > 0 then
   redis.call('set', token, fence, 'px', tokenTtlMs)
 else

@@ -1,3 +1,4 @@
+import { fragment } from './fragment.js';
 import { DONE } from './answers.js';
 import { CHECK_LEASE } from './hash-lock.js';
 import type { Claim, Successor, OwnerId } from '../../core/holding/protocol.js';
@@ -112,7 +113,7 @@ export function passInOrderArgs(
 }
 
 /** Lua that refuses a claim that the scripts could not read later. */
-export const CHECK_CLAIM = `
+export const CHECK_CLAIM = fragment('claim', 'aliveMs ended grantMs past terms')`
 local aliveMs, past, ended, terms, grantMs = string.match(claim, ${CLAIM})
 if not terms or #aliveMs > 15 or #past > 15 or #ended > 15 or #grantMs > 15 then
   return redis.error_reply('LOCKARG claim is none')
@@ -123,7 +124,8 @@ aliveMs, past, ended = tonumber(aliveMs), tonumber(past), tonumber(ended)`;
  * Lua that ends a release with a successor if the owner does not hold the lock.
  * @param held Lua: whether the owner holds it
  */
-export const refuseAbsent = ({ field }: HandedLock, held = `redis.call('hget', lock, owner)`) => `
+export const refuseAbsent = ({ field }: HandedLock, held = `redis.call('hget', lock, owner)`) =>
+  fragment('leaseMs lock starts successor', '', `local _ = ${held}`)`
 ${CHECK_LEASE}
 if starts ~= '0' and starts ~= '1' then
   return redis.error_reply('LOCKARG starts is neither 0 nor 1')
@@ -135,7 +137,7 @@ if not ${held} then
 end`;
 
 /** Lua: `serverTime()` in µs: the time of its first call in the script. */
-export const SERVER_TIME = `
+export const SERVER_TIME = fragment('', 'now serverTime')`
 local now
 local function serverTime()
   if not now then
@@ -146,7 +148,7 @@ local function serverTime()
 end`;
 
 /** Lua at the beginning of every script of the queue, behind `SERVER_TIME`. */
-export const QUEUE = `
+export const QUEUE = fragment('claims queue', 'processOf removeProcess')`
 local function processOf(one)
   return string.sub(one, 1, 36)
 end
@@ -160,7 +162,10 @@ end`;
  * Lua: `joinQueue(one)` queues the process of this owner, with its claim. A process that is queued
  * keeps its place.
  */
-export const JOIN_QUEUE = `
+export const JOIN_QUEUE = fragment(
+  'aliveMs claims processOf queue removeProcess serverTime terms',
+  'joinQueue',
+)`
 local function joinQueue(one)
   local process = processOf(one)
   -- With its memory full Redis keeps no entry: there is no order then, but the lock works.
@@ -183,7 +188,8 @@ end`;
  * Lua: `give(one, count, ms)` makes this owner the next one of a free lock. It returns whether it
  * has. `tried(step, …)` returns false if the step fails.
  */
-export const giving = ({ field, beside, onGiven }: HandedLock) => `
+export const giving = ({ field, beside, onGiven }: HandedLock) =>
+  fragment('lock', 'give tried', onGiven)`
 local function give(one, count, ms)
   redis.call('hset', lock, ${beside}${field('one')}, count)
   local expiry = redis.pcall('pexpire', lock, ms)
@@ -206,7 +212,7 @@ end`;
  * by now. With `hadIt` it also removes a claim that names an older owner. A process serves its
  * callers in order. Once an owner has held the lock, neither it nor an older one waits.
  */
-export const LEAVE_QUEUE = `
+export const LEAVE_QUEUE = fragment('claims processOf removeProcess', 'leaveQueue')`
 local function leaveQueue(one, hadIt)
   local process = processOf(one)
   local record = redis.pcall('hget', claims, process)
@@ -224,7 +230,12 @@ end`;
  * whether they did it, and need `tried` around them. The lock must not be released yet. Without the
  * right to publish, the process finds its grant by a poll: `isUntold`.
  */
-export const handOver = (kind: HandedLock) => `
+export const handOver = (kind: HandedLock) =>
+  fragment(
+    'announce channel claims countBy due isAlone lock opened queue reached serverTime',
+    'countOutsiders give grant handOver isUntold leftMs longestMs openWindow outsiders setWindow tellShorter tried window',
+    `local _ = ${kind.freed}\n${kind.onGiven}`,
+  )`
 ${giving(kind)}
 ${OUTSIDERS}
 ${WINDOW}
@@ -257,7 +268,7 @@ local function handOver(from)
 end`;
 
 /** Lua: whether the queue is empty. */
-export const LOOK_AT_QUEUE = `
+export const LOOK_AT_QUEUE = fragment('opened queue', 'found isAlone reached')`
 local reached
 -- A queue that Redis cannot read must not make a release fail.
 local found = redis.pcall('exists', queue, opened)
@@ -268,7 +279,8 @@ local isAlone = type(found) == 'table' or found == 0`;
  * goes on if a client listens, which may be an outsider.
  * @param free Lua that frees the lock, if that is not done yet
  */
-export const announceUncontended = ({ freed }: HandedLock, free = '') => `
+export const announceUncontended = ({ freed }: HandedLock, free = '') =>
+  fragment('countBy due isAlone reached', '', `local _ = ${freed}\n${free}`)`
 if isAlone then
   ${free}
   reached = ${freed}
@@ -281,7 +293,12 @@ end`;
  * Lua that ends a release behind `announceUncontended`, `LEAVE_QUEUE` and `handOver`. It leaves the
  * free lock to outsiders, hands it over to the process that has waited longest, or announces it.
  */
-export const handOverOrAnnounce = ({ freed }: HandedLock) => `
+export const handOverOrAnnounce = ({ freed }: HandedLock) =>
+  fragment(
+    'countOutsiders handOver isAlone isUntold leaveQueue openWindow outsiders owner reached tried',
+    '',
+    `local _ = ${freed}`,
+  )`
 if isAlone then
   countOutsiders()
   if outsiders == 0 then return ${String(DONE)} end
@@ -294,7 +311,12 @@ return (reached or ${freed}) and ${String(DONE)} or 'unannounced'`;
 /**
  * Lua that ends a release with a successor, which joins the queue if others go first.
  */
-export const passInOrder = ({ onWaiting }: HandedLock) => `
+export const passInOrder = ({ onWaiting }: HandedLock) =>
+  fragment(
+    'give handOver isUntold joinQueue leaseMs openWindow owner processOf starts successor tellShorter tried',
+    'isOpened',
+    onWaiting,
+  )`
 local isOpened = tried(openWindow)
 if isOpened or tried(handOver, processOf(owner)) then
   joinQueue(successor)
@@ -310,7 +332,8 @@ return 'passed'`;
  * the hold count: 0 for a successor that still runs its own acquire. A user without the rights for
  * that still releases the lock.
  */
-export const passOn = ({ field }: HandedLock) => `
+export const passOn = ({ field }: HandedLock) =>
+  fragment('leaseMs lock owner starts successor', 'counted left')`
 -- The hash is never empty: a slot that is on its way to another node takes no deleted key back.
 -- The lease comes first: with its memory full, Redis refuses only a first write.
 redis.call('pexpire', lock, leaseMs)

@@ -1,3 +1,4 @@
+import { fragment } from './fragment.js';
 import type { Renewal } from '../../core/holding/protocol.js';
 import type { RedisConnection, Reply } from '../../core/redis/connection.js';
 import { defineScript } from '../../core/redis/script.js';
@@ -23,13 +24,13 @@ export const HASH_COMMANDS = [
  * Lua that refuses a lease that is no number or 0, before anything is written. The lease stays a
  * text: Redis would convert every number of Lua into one.
  */
-export const CHECK_LEASE = `
+export const CHECK_LEASE = fragment('leaseMs', '')`
 if not string.find(leaseMs, '^[1-9]%d*$') or #leaseMs > 15 then
   return redis.error_reply('LOCKARG leaseMs is not a whole number above 0')
 end`;
 
 /** Lua that refuses a hold count of 0, before anything is written. */
-export const CHECK_COUNT = `
+export const CHECK_COUNT = fragment('holdCount', '')`
 if holdCount == 0 then return redis.error_reply('LOCKARG holdCount must not be 0') end`;
 
 /**
@@ -52,7 +53,7 @@ end`;
  * A lock has one field, its owner, with a count. A script neither waits for another hash nor
  * deletes it. Sets `holder` to the owner.
  */
-export const REFUSE_OTHERS = `
+export const REFUSE_OTHERS = fragment('lock', 'holder isHeld')`
 local holder = redis.call('hlen', lock) == 1 and redis.call('hkeys', lock)[1]
 local isHeld = holder and string.find(holder, ':%-?%d+$')
 ${refuseUnless(`isHeld and string.find(redis.call('hget', lock, holder), '^%d+$')`)}`;
@@ -65,13 +66,13 @@ export const REFUSE_OTHERS_OF = refuseUnless(
  * Lua that sets `left` to the rest of the lease (ms), or nil if the lock is free. It sets `held` to
  * the owner's hold count.
  */
-export const LOOK = `
+export const LOOK = fragment('lock owner', 'held left')`
 local left = redis.call('pttl', lock)
 local held
 if left == -2 then left = nil else held = redis.call('hget', lock, owner) end`;
 
 /** Lua that makes the owner hold a free lock. */
-export const CREATE = `
+export const CREATE = fragment('leaseMs lock owner', 'expiry')`
 redis.call('hset', lock, owner, '1')
 ${expireOr(`redis.call('del', lock)`)}`;
 

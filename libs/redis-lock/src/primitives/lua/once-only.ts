@@ -1,3 +1,4 @@
+import { fragment } from './fragment.js';
 import { LockBackendError } from '../../core/api/errors.js';
 import { helperKey } from '../../core/redis/key-names.js';
 import type { LockContext } from '../../core/lock-context.js';
@@ -25,7 +26,7 @@ const MOST_AT_ONCE = 250;
  * note and runs the one command that changes a number. If Redis refuses one of both, `once` returns
  * its error.
  */
-export const ONCE = `
+export const ONCE = fragment('marker markerTtlMs', 'known once')`
 local known = redis.call('get', marker)
 local function once(note, ...)
   local noted = redis.pcall('set', marker, note, 'px', markerTtlMs)

@@ -1,3 +1,4 @@
+import { fragment } from './fragment.js';
 import { nodesChannel } from '../../core/redis/key-names.js';
 import { SHORTER, STAND_BACK_MS } from '../../core/waiting/outsiders.js';
 
@@ -26,7 +27,7 @@ const TOO_MANY = 1_000_000;
  * Lua: reads and writes `opened`. No error of it makes a script fail. Without an end that is still
  * to come, `untilMs` is nil.
  */
-export const WINDOW = `
+export const WINDOW = fragment('opened serverTime', 'longestMs setWindow window')`
 local longestMs = ${String(LONGEST_OPEN_MS)}
 local function window()
   local nowMs = math.floor(serverTime() / 1000)
@@ -47,7 +48,10 @@ end`;
  * Lua: `standingBack(isHeld)` returns the window for which this process has to stand back: its end
  * and its sections. `takeBack()` ends the window. Needs `past` and `ended` of the claim.
  */
-export const STANDING_BACK = `
+export const STANDING_BACK = fragment(
+  'ended opened past serverTime',
+  'longestMs setWindow shortestMs standingBack takeBack window',
+)`
 ${WINDOW}
 local shortestMs = ${String(STAND_BACK_MS)}
 local function standingBack(isHeld)
@@ -73,7 +77,10 @@ end`;
  * `tellShorter(ms)` wakes outsiders that wait for a longer lease than this one. Needs `isAlone`:
  * the queue is empty.
  */
-export const OUTSIDERS = `
+export const OUTSIDERS = fragment(
+  'announce channel countBy due isAlone lock',
+  'countOutsiders leftMs outsiders tellShorter',
+)`
 local outsiders = 0
 local function countOutsiders()
   local ears = countBy and redis.pcall('pubsub', countBy, channel, channel .. '${nodesChannel('')}')
@@ -91,7 +98,8 @@ end`;
  * Lua: `openWindow()`, primitives/lua/hand-off.ts.
  * @param freed Lua that announces that the lock is free
  */
-export const openWindow = (freed: string) => `
+export const openWindow = (freed: string) =>
+  fragment('due longestMs outsiders reached setWindow window', 'openWindow', `local _ = ${freed}`)`
 local function openWindow()
   if outsiders == 0 then return false end
   local nowMs, untilMs, sections, unused = window()

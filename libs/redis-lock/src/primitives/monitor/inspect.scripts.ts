@@ -1,3 +1,4 @@
+import { fragment } from '../lua/fragment.js';
 import { queueKeys as fairQueueKeys } from '../fair-lock/footprint.js';
 import { tokenKey } from '../lua/fencing-token.js';
 import { queueKeys } from '../lua/hand-off.js';
@@ -48,7 +49,7 @@ local function ask(none, ...)
   return none
 end`;
 
-const ADD = `
+const ADD = fragment('now', 'add lines rest whole')`
 local lines = {}
 -- A key may hold a number that no client can read: others may write to it as well.
 local function whole(number)

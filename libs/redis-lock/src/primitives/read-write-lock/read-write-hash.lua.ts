@@ -1,3 +1,5 @@
+import { fragment } from '../lua/fragment.js';
+
 /**
  * The read-write lock on the wire is Redisson's RReadWriteLock: a hash `name` with a TTL. Its
  * fields are `mode` (`read` or `write`), reader → hold count, and `<writer>:write` → hold count.
@@ -13,7 +15,7 @@ export const FOR_NEXT = '0';
  * Lua: `announceToAll()`. With `1` Redisson wakes only threads that already sleep. A thread may
  * have been refused just before, and be about to sleep. The `0` behind it keeps that thread awake.
  */
-export const ANNOUNCE_TO_ALL = `
+export const ANNOUNCE_TO_ALL = fragment('announce channel', 'announceToAll')`
 local function announceToAll()
   local receivers = announce(channel, '${FOR_ALL}')
   if receivers and receivers ~= 0 then announce(channel, '${FOR_NEXT}') end
@@ -25,7 +27,7 @@ export const READER = "':%-?%d+$'";
 export const WRITER = "':%-?%d+:write$'";
 
 /** Lua that sets `mode` to how the lock is held, or to nil when it is free. */
-export const MODE = `
+export const MODE = fragment('lock', 'mode')`
 local mode = redis.call('hget', lock, 'mode')
 if mode ~= 'read' and mode ~= 'write' then
   if mode or redis.call('exists', lock) == 1 then
@@ -47,7 +49,7 @@ end`;
 }
 
 /** Lua that answers for a free lock, and refuses a key of another type. */
-export const BEGIN_INSPECTION = `
+export const BEGIN_INSPECTION = fragment('lock', 'isHeld mode')`
 ${MODE}
 if not mode then return {0} end
 ${refuseUnheld()}`;
@@ -56,7 +58,7 @@ ${refuseUnheld()}`;
  * The leases of readers. A reader is alive as long as one of its keys exists. Its field may outlast
  * it if its process crashed and other readers renewed the lock.
  */
-export const READERS = `
+export const READERS = fragment('prefix', 'MOST_HOLDS leaseOf')`
 -- More holds than any reader has: a corrupt count must not stop Redis.
 local MOST_HOLDS = 10000
 -- The rest of a reader's longest lease (ms), 0 if it is dead, and the hold that has it.
@@ -70,7 +72,7 @@ local function leaseOf(reader, count)
 end`;
 
 /** As `READERS`, for a script that checks all readers. */
-export const LONGEST_LEASE = `${READERS}
+export const LONGEST_LEASE = fragment('lock prefix', 'MOST_HOLDS leaseOf longestLease')`${READERS}
 -- The rest of the longest lease of all readers (ms), and the number of readers. Dead ones count,
 -- and are removed. With enough, it stops at a lease of that length after atLeast readers.
 local function longestLease(enough, atLeast)
@@ -89,7 +91,7 @@ local function longestLease(enough, atLeast)
 end`;
 
 /** Lua: lowers a reader to `n` holds. The last of them gets the longest of its leases. */
-export const SHRINK = `
+export const SHRINK = fragment('MOST_HOLDS leaseOf prefix', 'shrink')`
 local function shrink(reader, count, n)
   local key = prefix .. reader .. ':rwlock_timeout:'
   local longest, at = leaseOf(reader, count)

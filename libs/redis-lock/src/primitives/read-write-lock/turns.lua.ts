@@ -1,3 +1,5 @@
+import { fragment } from '../lua/fragment.js';
+
 /**
  * The order of readers and writers among Node processes; Java does not read it. The keys beside the
  * lock, each with a TTL:
@@ -25,7 +27,7 @@ export function memoryMs(pollIntervalMs: number): number {
 }
 
 /** Lua that forgets waiters without a new attempt, by `serverTime`. */
-export const WAITING = `
+export const WAITING = fragment('serverTime', 'isAwaited nowMs')`
 local function nowMs()
   return math.floor(serverTime() / 1000)
 end
@@ -37,7 +39,7 @@ local function isAwaited(waiting)
 end`;
 
 /** Lua that remembers waiters, behind `WAITING`. */
-export const REMEMBER = `
+export const REMEMBER = fragment('nowMs', 'remember')`
 local function remember(waiting, waiter, memoryMs)
   -- With its memory full Redis remembers no waiter: there is no order then, but the lock works.
   local added = redis.pcall('zadd', waiting, nowMs() + memoryMs, waiter)
@@ -51,7 +53,7 @@ local function remember(waiting, waiter, memoryMs)
 end`;
 
 /** Lua: `giveTurn()` lets the waiting readers go first, once. */
-export const GIVE_TURN = `
+export const GIVE_TURN = fragment('isAwaited patience readers turn writers', 'giveTurn')`
 local function giveTurn()
   if redis.call('exists', readers, writers) == 0 then return end
   if isAwaited(readers) then
@@ -64,7 +66,7 @@ local function giveTurn()
 end`;
 
 /** Lua: the rest of the readers' patience (ms), or false when it is over. */
-export const PATIENCE_LEFT = `
+export const PATIENCE_LEFT = fragment('patience', 'leftOf patienceLeft')`
 -- More is left only when the clock was set back: that must not prolong a wait.
 local function leftOf(key, mostMs)
   local left = redis.call('pttl', key)
@@ -75,7 +77,7 @@ local function patienceLeft()
 end`;
 
 /** Lua: the rest of the readers' turn (ms), behind `PATIENCE_LEFT`. */
-export const TURN_LEFT = `
+export const TURN_LEFT = fragment('leftOf turn', 'turnLeft')`
 local function turnLeft()
   return leftOf(turn, ${String(TURN_MS)})
 end`;
@@ -83,7 +85,10 @@ end`;
 /**
  * Lua: a waiting writer keeps new readers out. With the first writer, the readers' patience begins.
  */
-export const WAIT_TO_WRITE = `${REMEMBER}
+export const WAIT_TO_WRITE = fragment(
+  'isAwaited memoryMs nowMs patience writers',
+  'remember waitToWrite',
+)`${REMEMBER}
 local function waitToWrite(writer)
   local isFirst = not isAwaited(writers)
   remember(writers, writer, memoryMs)
@@ -91,7 +96,7 @@ local function waitToWrite(writer)
 end`;
 
 /** Lua: `forget(writer)` ends its wait, and returns whether no other writer waits. */
-export const FORGET = `
+export const FORGET = fragment('isAwaited patience writers', 'forget')`
 local function forget(writer)
   if redis.call('zrem', writers, writer) == 0 or isAwaited(writers) then return false end
   redis.call('del', patience)

@@ -1,3 +1,4 @@
+import { fragment } from '../lua/fragment.js';
 import * as handOff from '../lua/hand-off.js';
 import { releaseAnswer } from '../lua/answers.js';
 import { defineScript } from '../../core/redis/script.js';
@@ -18,7 +19,10 @@ const WRITE_LOCK: handOff.HandedLock = {
   onWaiting: 'pcall(waitToWrite, successor)',
 };
 
-const RELEASE = `
+const RELEASE = fragment(
+  'announce channel lock patience prefix readers turn writers',
+  'MOST_HOLDS announceToAll forget giveTurn isAwaited isForReaders leaseOf letGo longestLease now nowMs serverTime',
+)`
 ${LONGEST_LEASE}
 ${ANNOUNCE_TO_ALL}
 ${handOff.SERVER_TIME}
@@ -82,7 +86,7 @@ ${handOff.handOverOrAnnounce(WRITE_LOCK)}`,
   reply: releaseAnswer,
 });
 
-const NOT_OURS = `
+const NOT_OURS = fragment('leaseMs lock owner starts successor', 'field held mode')`
 ${HELD}
 ${handOff.refuseAbsent(WRITE_LOCK, 'held')}`;
 

@@ -1,3 +1,4 @@
+import { fragment } from '../lua/fragment.js';
 import { acquireAnswer, GRANTED, releaseAnswer, UNSET } from '../lua/answers.js';
 import { CHECK_LEASE } from '../lua/hash-lock.js';
 import { numberIn } from '../lua/once-only.js';
@@ -26,7 +27,7 @@ const RECLAIM_AT_ONCE = 10_000;
 /**
  * Lua that turns `permits`, hexadecimal and separated by commas, into the bytes that Redis stores.
  */
-export const IDS = `
+export const IDS = fragment('permits', 'ids')`
 local ids = {}
 for id in string.gmatch(permits, '[^,]+') do
   if #id ~= 32 or string.find(id, '%X') then
@@ -37,7 +38,7 @@ end
 if #ids == 0 then return redis.error_reply('LOCKARG there is no permit id') end`;
 
 /** Lua for the server's time in milliseconds. */
-export const NOW = `
+export const NOW = fragment('', 'now time')`
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
@@ -70,7 +71,7 @@ end`;
 /** Lua for the time at which the next lease ends; nil when no permit is in use. */
 const NEXT_END = `redis.call('zrange', leases, 0, 0, 'withscores')[2]`;
 
-const RECLAIM = `
+const RECLAIM = fragment('counter ends free leases now', 'expired')`
 local expired = 0
 if ends and tonumber(ends) <= now then
   expired = ${EXPIRED}
