@@ -1,7 +1,7 @@
 import { fragment } from '../lua/fragment.js';
 import type { AcquireAnswer } from '../../core/holding/protocol.js';
 import { LARGEST_COUNT } from '../../core/api/options.js';
-import { UNSET } from '../lua/answers.js';
+import { REFUSED } from '../lua/answers.js';
 import { counted, numberIn, ONCE } from '../lua/once-only.js';
 import { defineScript } from '../../core/redis/script.js';
 
@@ -70,7 +70,7 @@ if isNew then
   redis.call('set', counter, ofAll)
   free = ofAll
 end
-if not free then return ${String(UNSET)} end
+if not free then return ${String(REFUSED.unset)} end
 ${TELL}
 if free < permits then
   if isNew then tell(free) end
@@ -81,7 +81,7 @@ if isNew and not refused then tell(free - permits) end
 return refused or 1`,
   reply: (raw): AcquireAnswer | undefined => {
     if (raw === 1) return { kind: 'granted', fencingToken: undefined };
-    if (raw === UNSET) return { kind: 'busy', remainingMs: Infinity, isUnset: true };
+    if (raw === REFUSED.unset) return { kind: 'busy', remainingMs: Infinity, isUnset: true };
     return raw === 0 ? { kind: 'busy', remainingMs: Infinity } : undefined;
   },
 });

@@ -1,3 +1,4 @@
+import { REFUSED } from '../lua/answers.js';
 import { fragment } from '../lua/fragment.js';
 
 /** Lua of the waiters before a fair lock, behind `READ_QUEUE`. */
@@ -217,14 +218,16 @@ local function siblings(answer)
   return answer
 end
 
--- Answers the time to wait (ms), also to a caller that does not wait. Then the place of a new
--- waiter: 1 behind its own process, 2 behind others. Then its siblings, if nobody takes the free lock,
--- or else the head, if that is one.
+-- Answers the time to wait (ms), also to a caller that does not wait. Then the tag of a new waiter, or
+-- 0. Then its siblings, if nobody takes the free lock, or else the head, if that is one.
 local function waitInQueue(own, life, head, record)
-  local place = 0
+  local tag = 0
   if waitMs > 0 then
     local isNew, before, last = enqueue(own, life)
-    if isNew then place = isOfOurs(before or redis.call('hkeys', lock)[1]) and 1 or 2 end
+    if isNew then
+      local isBehindOwn = isOfOurs(before or redis.call('hkeys', lock)[1])
+      tag = isBehindOwn and ${String(REFUSED.newBehindOwn)} or ${String(REFUSED.newBehindOthers)}
+    end
     -- A live head of our process renews the keys for all of its waiters, by its own polls.
     local refusal = (isNew or not record or head == owner) and keepKeys(last)
     if refusal then
@@ -233,11 +236,11 @@ local function waitInQueue(own, life, head, record)
     end
     if isNew and own then head = redis.call('lindex', queue, 0) end
     if not isNew and head ~= owner then
-      if isFree then return siblings({patience(head), place}) end
-      if isOfOurs(head) then return {patience(head), place, head} end
+      if isFree then return siblings({patience(head), tag}) end
+      if isOfOurs(head) then return {patience(head), tag, head} end
     end
   end
-  return {patience(head), place}
+  return {patience(head), tag}
 end`;
 
 /** `dequeue()` removes a waiter from any place. Needs `owner` and the number `waitMs`. */

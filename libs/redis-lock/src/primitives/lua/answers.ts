@@ -6,17 +6,22 @@ import type { RawReply } from '../../core/redis/script.js';
 export const GRANTED = 1;
 export const LOST = 0;
 
-/** Marks a refusal in a window of outsiders, for which the queue stands back. */
-const STANDS_BACK = 3;
-
-/** Marks the refusal of a semaphore whose permits are not set. */
-export const UNSET = 4;
+/** The tag of a refusal says why, and what follows it. */
+export const REFUSED = {
+  /** The waiter has joined the queue behind another owner of its process. */
+  newBehindOwn: 1,
+  newBehindOthers: 2,
+  /** It is left to outsiders. Their window follows. */
+  standsBack: 3,
+  /** It is a semaphore, and its permits are not set. */
+  unset: 4,
+} as const;
 
 /**
  * Lua: the answer to a refused owner. It is the rest of the lease (ms), and the window of outsiders
  * by its end and its sections.
  */
-export const REFUSAL = `{left or shortestMs, untilMs and ${String(STANDS_BACK)}, untilMs, sections}`;
+export const REFUSAL = `{left or shortestMs, untilMs and ${String(REFUSED.standsBack)}, untilMs, sections}`;
 
 export function acquireAnswer(raw: RawReply): AcquireAnswer | undefined {
   return raw === GRANTED ? PLAIN_GRANT : refused(raw);
@@ -34,16 +39,17 @@ export function fencedAnswer(raw: RawReply): AcquireAnswer | undefined {
 function refused(raw: RawReply): AcquireAnswer | undefined {
   if (raw === LOST) return { kind: 'lost' };
   const parts = typeof raw === 'object' ? raw : [];
-  const [pttl, place = 0, next, sections = 0] = parts;
+  const [pttl, tag = 0, next, sections = 0] = parts;
   if (typeof pttl !== 'number') return undefined;
   const remainingMs = remainingOf(pttl);
-  if (place === 1) return { kind: 'busy', remainingMs, isNew: true, isBehindOwn: true };
-  if (place === 2) return { kind: 'busy', remainingMs, isNew: true };
-  if (place === STANDS_BACK) {
+  if (tag === REFUSED.newBehindOwn)
+    return { kind: 'busy', remainingMs, isNew: true, isBehindOwn: true };
+  if (tag === REFUSED.newBehindOthers) return { kind: 'busy', remainingMs, isNew: true };
+  if (tag === REFUSED.standsBack) {
     const window = { untilMs: Number(next), sections: Number(sections) };
     return { kind: 'busy', remainingMs, window };
   }
-  if (place === UNSET) return { kind: 'busy', remainingMs, isUnset: true };
+  if (tag === REFUSED.unset) return { kind: 'busy', remainingMs, isUnset: true };
   if (next !== undefined)
     return { kind: 'busy', remainingMs, siblings: parts.slice(2).map(String) };
   return { kind: 'busy', remainingMs };

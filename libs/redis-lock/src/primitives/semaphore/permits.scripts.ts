@@ -1,5 +1,5 @@
 import { fragment } from '../lua/fragment.js';
-import { acquireAnswer, GRANTED, releaseAnswer, UNSET } from '../lua/answers.js';
+import { acquireAnswer, GRANTED, REFUSED, releaseAnswer } from '../lua/answers.js';
 import { CHECK_LEASE } from '../lua/hash-lock.js';
 import { numberIn } from '../lua/once-only.js';
 import { defineScript } from '../../core/redis/script.js';
@@ -156,7 +156,7 @@ end
 if free and free > 0 and (isNew or expired > 0) then ${TELL_FREE} end
 local left = -1
 if ends and tonumber(ends) < ${NO_LEASE} then left = tonumber(ends) - now end
-return {left, not free and ${String(UNSET)} or nil}`,
+return {left, not free and ${String(REFUSED.unset)} or nil}`,
   reply: (raw) => (raw === UNFINISHED ? UNFINISHED : acquireAnswer(raw)),
 });
 
