@@ -19,7 +19,16 @@ import { fragment } from '../lua/fragment.js';
  *
  * An owner without such records is a Java thread: only its score shows whether it is alive.
  *
- * Needs the keys `lock`, `queue`, `timeouts` and `waiting`.
+ * An example, in seconds from now. The lease ends in 30. B, C and D wait for 20, 10 and 5:
+ *
+ *     step                                scores of B C D   owed by B   ahead
+ *     all have joined                         50  60  65            0       0
+ *     C leaves; few wait                      50   –  55            0       0
+ *     C leaves; many wait                     50   –  65           10       0
+ *     then B, the head, leaves                 –   –  65            –      30
+ *     a Java thread becomes the head           –   –  35            –       0
+ *
+ * Redisson's accounting gives D 35 at the end in both cases: the lease and its own 5.
  */
 
 /** With more than 8 waiters, scores change only before Redisson judges a thread by its score. */
