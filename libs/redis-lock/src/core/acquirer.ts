@@ -1,5 +1,5 @@
 import { LockArgumentError, withLockName } from './api/errors.js';
-import { tell } from './api/observer.js';
+import { hearsCalls, tell } from './api/observer.js';
 import { type AnyAcquireOptions, type ResolvedAcquireOptions } from './api/options.js';
 import { resolveAcquireOptions } from './api/resolve-options.js';
 import { HeldLease } from './holding/held-lease.js';
@@ -231,7 +231,7 @@ export class Acquirer {
     hold.add(lease);
     holds.keep(hold, now);
     const { observer } = settings;
-    if (observer !== undefined) {
+    if (hearsCalls(observer)) {
       const { name, kind } = hold;
       const waitedMs = now - startedAt;
       tell(observer, { type: 'acquired', name, kind, label: options.label, waitedMs, holdCount });

@@ -1,6 +1,12 @@
 import { channel } from 'node:diagnostics_channel';
 
-import { tell, type LockEvent, type LockObserver } from '../core/api/observer.js';
+import {
+  hearsCalls,
+  tell,
+  type InnerObserver,
+  type LockEvent,
+  type LockObserver,
+} from '../core/api/observer.js';
 
 /**
  * The message of the channel `nestjs-redis-lock:event` of `node:diagnostics_channel`. `connection`
@@ -11,11 +17,15 @@ export type LockEventMessage = LockEvent & { readonly connection: string };
 const events = channel('nestjs-redis-lock:event');
 
 /** Passes every event on, and publishes it in this process if there are subscribers. */
-export class EventChannel implements LockObserver {
+export class EventChannel implements InnerObserver {
   constructor(
     private readonly connection: string,
     private readonly next: LockObserver | undefined,
   ) {}
+
+  get hearsCalls(): boolean {
+    return events.hasSubscribers || hearsCalls(this.next);
+  }
 
   observe(event: LockEvent): void {
     if (events.hasSubscribers) events.publish({ ...event, connection: this.connection });

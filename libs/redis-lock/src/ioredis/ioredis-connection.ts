@@ -221,13 +221,13 @@ export class IoredisConnection implements RedisConnection {
    * @throws {LockConfigurationError} a server may evict locks
    */
   readonly prepare = (): Promise<void> | undefined => {
-    if (!this.isUp) {
+    const isChosen = this.#database?.isConfirmed !== false;
+    if (!(isChosen ? this.#isReady : this.isUp)) {
       this.open();
       throw this.#notConnected();
     }
     if (this.trial?.isOver === false) return this.trial.pass().then(this.prepare);
-    if (this.#database?.isConfirmed === false) return this.#chosenDatabase(this.#database);
-    return undefined;
+    return isChosen ? undefined : this.#chosenDatabase(this.#database);
   };
 
   #databaseOf(client: Redis): Database {

@@ -1,7 +1,14 @@
 import { Logger } from '@nestjs/common';
 
 import { quoteName, UNSET_PERMITS, type LeaseLostError } from '../core/api/errors.js';
-import { tell, type LockEvent, type LockKind, type LockObserver } from '../core/api/observer.js';
+import {
+  hearsCalls,
+  tell,
+  type InnerObserver,
+  type LockEvent,
+  type LockKind,
+  type LockObserver,
+} from '../core/api/observer.js';
 import { placeOf } from '../core/client-record.js';
 
 type Level = 'error' | 'warn' | 'log';
@@ -23,7 +30,7 @@ const LEVELS: Partial<Record<LockEvent['type'], Level>> = {
 };
 
 /** Writes events to Nest's log, and then passes them to the application's own observer. */
-export class LockLogger implements LockObserver {
+export class LockLogger implements InnerObserver {
   readonly #logger = new Logger('RedisLock');
 
   /** @param logAcquisitions whether the events of ordinary calls are logged as well */
@@ -31,6 +38,10 @@ export class LockLogger implements LockObserver {
     private readonly next?: LockObserver,
     private readonly logAcquisitions = false,
   ) {}
+
+  get hearsCalls(): boolean {
+    return this.logAcquisitions || hearsCalls(this.next);
+  }
 
   observe(event: LockEvent): void {
     try {

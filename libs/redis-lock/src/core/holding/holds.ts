@@ -1,5 +1,5 @@
 import type { LeaseLostError } from '../api/errors.js';
-import { tell } from '../api/observer.js';
+import { hearsCalls, tell } from '../api/observer.js';
 import type { Reply } from '../redis/connection.js';
 import { untilAnswered } from '../redis/retry.js';
 import type { Session } from '../session.js';
@@ -104,7 +104,7 @@ export class Holds {
     if (hold.isLive) {
       hold.end();
       const { observer } = this.session.settings;
-      if (observer !== undefined) {
+      if (hearsCalls(observer)) {
         const { name, kind, label, heldMs } = hold;
         tell(observer, { type: 'released', name, kind, label, outcome, heldMs });
       }
