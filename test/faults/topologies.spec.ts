@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';
-import type { LockSettings } from 'nestjs-redis-lock';
+import type { Lease, LockSettings } from 'nestjs-redis-lock';
 
 import { LockReplicationError } from '../../libs/redis-lock/src/core/api/errors.js';
 import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
@@ -154,17 +154,18 @@ describe.each<[string, () => Promise<Topology>]>([
       const { locks } = await open(way(-1));
       const name = 'product_1';
       const slot = hashSlot(name);
+      const held: (Lease | null)[] = [];
       const confirmed = async () => {
-        const lease = await locks.tryAcquire(name, { minReplicas: 1 });
-        expect(lease?.state).toBe('held');
-        await lease?.release();
+        held.push(await locks.tryAcquire(name, { minReplicas: 1 }));
+        expect(held.at(-1)?.state).toBe('held');
       };
-      await confirmed();
       for (let round = 0; round < 2; round += 1) {
         const from = await group.masterOf(slot);
         const to = group.masters.find((master) => master !== from) as Node;
         await group.moveSlot(slot, to, confirmed);
+        await held.at(-1)?.release();
         await confirmed();
+        await held.at(-1)?.release();
       }
     });
   }

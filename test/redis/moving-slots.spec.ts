@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import type { Lease, Lock } from 'nestjs-redis-lock';
 
+import type { Hold } from '../../libs/redis-lock/src/core/holding/hold.js';
 import { tokenKey } from '../../libs/redis-lock/src/primitives/lua/fencing-token.js';
 import { queueKeys } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
@@ -102,6 +103,19 @@ describe('while a slot of a Cluster is on its way', () => {
     await eventually(async () => {
       expect(await keysLeft('{moving}')).toEqual(['{moving}permits']);
     });
+  });
+
+  it('the renewal of a single reader does not fail before', async () => {
+    const { context, events } = await process();
+    const lease = await new ReadWriteLockService(context).get('moving').read.acquire();
+    const [hold] = context.holds.all as [Hold];
+    const finish = await beginToMove('moving');
+    const { validUntil } = hold;
+    context.holds.renewSoon(hold);
+    await eventually(() => hold.validUntil > validUntil);
+    expect(events).toEqual([]);
+    await finish();
+    await lease.release();
   });
 
   it.each<[Kind, Kind, boolean]>([
