@@ -3,111 +3,58 @@ import type { RedisOptions } from 'ioredis';
 import { describeValue, quoteName } from '../core/api/errors.js';
 import { isPlainObject } from '../core/api/shapes.js';
 
-/** The kind of values that an option takes, as part of a sentence. */
-interface Kind {
-  readonly what: string;
-  fits(value: unknown): boolean;
-}
-
-const LARGEST = 2 ** 31 - 1;
-
-const oneOf = (...choices: readonly unknown[]): Kind => ({
-  what: choices.map(describeValue).join(' or '),
-  fits: (value) => choices.includes(value),
-});
-
-const TEXT: Kind = { what: 'a text', fits: (value) => typeof value === 'string' };
-const FLAG = oneOf(true, false);
-const RUN: Kind = { what: 'a function', fits: (value) => typeof value === 'function' };
-const LIST: Kind = { what: 'a list', fits: Array.isArray };
-const MAP: Kind = { what: 'a plain object', fits: isPlainObject };
-const MAP_OR_RUN: Kind = {
-  what: 'an object or a function',
-  fits: (value) => Object(value) === value,
-};
-
-/** Node throws for any other time, where no code can catch it. */
-const NUMBER: Kind = {
-  what: `a whole number from 0 to ${String(LARGEST)}`,
-  fits: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= LARGEST,
-};
-
 /** As ioredis reads it, also from the environment. */
-const DATABASE: Kind = {
-  what: 'a database number, which is whole and not below 0',
-  fits: (value) => ['number', 'string'].includes(typeof value) && /^\d{1,9}$/.test(String(value)),
-};
+const isWhole = (value: unknown) =>
+  ['number', 'string'].includes(typeof value) && /^\d{1,9}$/.test(String(value));
+const isPort = (value: unknown) => isWhole(value) && Number(value) > 0 && Number(value) < 65_536;
+const isTime = (value: unknown) => Number.isFinite(value) && Number(value) >= 0;
+const isFunction = (value: unknown) => typeof value === 'function';
+const isAddress = (value: unknown) => isPlainObject(value) && optionsProblem(value) === undefined;
+// A copy has no holes.
+const areAddresses = (value: unknown) =>
+  Array.isArray(value) && value.length > 0 && Array.from(value).every(isAddress);
 
-const PORT: Kind = {
-  what: 'a port from 1 to 65535',
-  fits: (value) => DATABASE.fits(value) && Number(value) >= 1 && Number(value) <= 65_535,
-};
+const ADDRESSES = "a list of one address or more, such as [{ host: 'sentinel-1', port: 26379 }]";
 
-const TLS: Kind = {
-  what: 'an object of options for TLS',
-  fits: (value) => typeof value === 'object' || typeof value === 'string' || FLAG.fits(value),
-};
+/** Another value leads to another server or database, or throws later, where no code can catch it. */
+const CHECKS = new Map<string, readonly [what: string, fits: (value: unknown) => boolean]>([
+  ['port', ['a port from 1 to 65535', isPort]],
+  ['db', ['a database number, which is whole and not below 0', isWhole]],
+  ['sentinels', [ADDRESSES, areAddresses]],
+  ['connectTimeout', ['a number that is not below 0', isTime]],
+  ['reconnectOnError', ['a function', isFunction]],
+]);
 
-const SENTINELS: Kind = {
-  what: "a list of one address or more, such as [{ host: 'sentinel-1', port: 26379 }]",
-  // A copy has no holes.
-  fits: (value) =>
-    Array.isArray(value) && value.length > 0 && Array.from<unknown>(value).every(isAddress),
-};
+/** All options of ioredis 5 and 6. */
+const NAMES = [
+  'host port path family tls username password db keyPrefix connectionName connectTimeout',
+  'commandTimeout socketTimeout disconnectTimeout blockingTimeout blockingTimeoutGrace keepAlive',
+  'noDelay lazyConnect Connector retryStrategy reconnectOnError maxRetriesPerRequest',
+  'maxLoadingRetryTime enableReadyCheck enableOfflineQueue offlineQueue commandQueue',
+  'autoResubscribe autoResendUnfulfilledCommands readOnly stringNumbers monitor',
+  'enableAutoPipelining autoPipeliningIgnoredCommands scripts himportFieldsets',
+  'showFriendlyErrorStack protocol replyMapping disableClientInfo clientInfoTag sentinels name role',
+  'natMap sentinelUsername sentinelPassword sentinelTLS enableTLSForSentinelMode',
+  'sentinelCommandTimeout sentinelRetryStrategy sentinelReconnectStrategy updateSentinels',
+  'sentinelMaxConnections failoverDetector preferredSlaves',
+].flatMap((names) => names.split(' '));
 
-const isAddress = (value: unknown) =>
-  isPlainObject(value) && (problemOfNames(value) ?? problemOfValues(value)) === undefined;
-
-/** All options of ioredis: the compiler compares the names with those of the installed version. */
-const OPTIONS = {
-  ...{ host: TEXT, port: PORT, path: TEXT, family: oneOf(0, 4, 6), tls: TLS },
-  ...{ username: TEXT, password: TEXT, db: DATABASE, keyPrefix: TEXT, connectionName: TEXT },
-  ...{ connectTimeout: NUMBER, commandTimeout: NUMBER, socketTimeout: NUMBER },
-  ...{ disconnectTimeout: NUMBER, blockingTimeout: NUMBER, blockingTimeoutGrace: NUMBER },
-  ...{ keepAlive: NUMBER, noDelay: FLAG, lazyConnect: FLAG, Connector: RUN },
-  ...{ retryStrategy: RUN, reconnectOnError: RUN, maxRetriesPerRequest: NUMBER },
-  ...{ maxLoadingRetryTime: NUMBER, enableReadyCheck: FLAG, enableOfflineQueue: FLAG },
-  ...{ offlineQueue: FLAG, commandQueue: FLAG, autoResubscribe: FLAG },
-  ...{ autoResendUnfulfilledCommands: FLAG, readOnly: FLAG, stringNumbers: FLAG, monitor: FLAG },
-  ...{ enableAutoPipelining: FLAG, autoPipeliningIgnoredCommands: LIST, scripts: MAP },
-  ...{ himportFieldsets: LIST, showFriendlyErrorStack: FLAG, protocol: oneOf(2, 3) },
-  ...{ replyMapping: oneOf('legacy', 'resp3'), disableClientInfo: FLAG, clientInfoTag: TEXT },
-  ...{ sentinels: SENTINELS, name: TEXT, role: oneOf('master', 'slave'), natMap: MAP_OR_RUN },
-  ...{ sentinelUsername: TEXT, sentinelPassword: TEXT, sentinelTLS: TLS },
-  ...{ enableTLSForSentinelMode: FLAG, sentinelCommandTimeout: NUMBER },
-  ...{ sentinelRetryStrategy: RUN, sentinelReconnectStrategy: RUN, updateSentinels: FLAG },
-  ...{ sentinelMaxConnections: NUMBER, failoverDetector: FLAG, preferredSlaves: MAP_OR_RUN },
-} as const satisfies Record<keyof RedisOptions, Kind>;
-
-const KINDS = new Map<PropertyKey, Kind>(Object.entries(OPTIONS));
-
-const THE_URL = "pass the url itself, as in connection: 'redis://…'";
-
-/**
- * Words for what decides where the locks are. ioredis ignores them, and takes the server at
- * 127.0.0.1 or database 0. Any other unknown name may be an option of a newer version.
- */
-const WORDS = {
-  host: 'hostname server serverhost masterhost address addr ip endpoint',
-  port: 'serverport portnumber',
-  path: 'socketpath unixsocket unixsocketpath',
-  db: 'dbindex dbname dbnumber database databaseindex databasename',
-  username: 'user login',
-  password: 'pass passwd pwd auth',
-  keyPrefix: 'prefix namespace',
-  tls: 'ssl usessl usetls',
-  sentinels: 'sentinelnodes sentinelhosts',
-  name: 'mastername mastergroup sentinelname',
-  [THE_URL]: 'url uri connection connectionstring connectionurl',
-  'write options of ioredis directly into connection, or pass a client: connection: new Cluster(…)':
-    'redis client socket options config settings cluster scalereads node rootnodes clusternodes',
-};
+/** Words for where the locks are. ioredis ignores them, and takes 127.0.0.1 and database 0. */
+const WORDS = new Map([
+  ['database', 'db'],
+  ['hostname', 'host'],
+  ['server', 'host'],
+  ['address', 'host'],
+  ['mastername', 'name'],
+]);
 
 /** The problem with a connection's options, worded as the end of a sentence. */
 export function optionsProblem(options: object): string | undefined {
+  for (const [option, value] of Object.entries(options)) {
+    const problem = problemOfName(option, value) ?? problemOfValue(option, value);
+    if (problem !== undefined) return problem;
+  }
   const { sentinels, name } = options as RedisOptions;
-  const problem = problemOfNames(options) ?? problemOfValues(options);
-  if (problem !== undefined) return problem;
   if (sentinels && !name) {
     return "its sentinels need the name of their master, such as name: 'mymaster'";
   }
@@ -116,61 +63,29 @@ export function optionsProblem(options: object): string | undefined {
   return undefined;
 }
 
-function problemOfNames(options: object): string | undefined {
-  for (const name of Reflect.ownKeys(options)) {
-    const problem = KINDS.has(name) ? undefined : problemOfName(name, options);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
-}
-
-function problemOfValues(options: object): string | undefined {
-  for (const [option, value] of Object.entries(options)) {
-    const problem = problemOfValue(option, value);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
-}
-
-/** ioredis fills in an option that is missing, undefined or null. */
+/** ioredis fills in an option that is missing, undefined or null, except the port. */
 export function problemOfValue(option: string, value: unknown): string | undefined {
-  const kind = KINDS.get(option);
-  if (value === undefined || (value === null && kind !== PORT)) return undefined;
-  if (kind === undefined || kind.fits(value)) return undefined;
-  return `its ${option} must be ${kind.what}, not ${shown(option, value)}`;
+  const [what, fits] = CHECKS.get(option) ?? [];
+  if (value === undefined || (value === null && option !== 'port')) return undefined;
+  if (fits === undefined || fits(value)) return undefined;
+  // A text with other characters may be a url with a password.
+  const isShown = typeof value !== 'string' || /^[\w.+-]{0,32}$/.test(value);
+  return `its ${option} must be ${what ?? ''}, not ${isShown ? describeValue(value) : 'a text'}`;
 }
 
-/** Shows a text only if it is no url and no password. */
-function shown(option: string, value: unknown): string {
-  if (/password/i.test(option)) return `a ${typeof value}`.replace('a o', 'an o');
-  return typeof value === 'string' && !/^[\w.+-]{0,32}$/.test(value)
-    ? 'a text'
-    : describeValue(value);
-}
-
-function problemOfName(name: string | symbol, options: object): string | undefined {
-  // A name in a url that is no word may be part of a password.
-  const isWord = typeof name === 'string' && /^[\w$]{1,64}$/.test(name);
-  const value: unknown = Reflect.get(options, name);
-  const isUrl = typeof value === 'string' && /^rediss?:/.test(value);
-  const hint = isUrl ? THE_URL : hintOf(String(name));
-  if (isWord) return hint && `it has the unknown option ${quoteName(name)}; ${hint}`;
-  return `it has an option that ioredis does not know${hint === undefined ? '' : `; ${hint}`}`;
-}
-
-function hintOf(name: string): string | undefined {
+/** Any other unknown name may be an option of a newer ioredis. */
+function problemOfName(name: string, value: unknown): string | undefined {
+  if (NAMES.includes(name)) return undefined;
+  if (/^ur[il]$/i.test(name) || (typeof value === 'string' && /^rediss?:/.test(value))) {
+    return "it has a url among its options; pass the url itself, as in connection: 'redis://…'";
+  }
   const given = lettersOf(name);
-  const option = Object.keys(OPTIONS).find((known) => isMisspelt(given, lettersOf(known)));
-  if (option !== undefined) return `did you mean ${option}?`;
-  const isMeant = (word: string) => isMisspelt(given, word);
-  const [meant] = Object.entries(WORDS).find(([, words]) => words.split(' ').some(isMeant)) ?? [];
-  return meant !== undefined && meant in OPTIONS ? `did you mean ${meant}?` : meant;
+  const meant = WORDS.get(given) ?? NAMES.find((known) => isMisspelt(given, lettersOf(known)));
+  return meant && `it has the unknown option ${quoteName(name)}; did you mean ${meant}?`;
 }
 
-/** Without the `redis` of a name such as REDIS_HOST. */
 function lettersOf(name: string): string {
-  const letters = name.toLowerCase().replace(/[^a-z\d]/g, '');
-  return letters.replace(/^redis(?=.)/, '');
+  return name.toLowerCase().replace(/_/g, '');
 }
 
 /** With one letter more, less or other, or two swapped. Words of three letters are too alike. */
@@ -197,11 +112,12 @@ export function urlProblem(url: string): string | undefined {
   if (!/^rediss?:\/\//.test(url) || !URL.canParse(url)) {
     return 'it begins otherwise, or is not a valid url';
   }
-  const { username, password, port, pathname, hash, searchParams } = new URL(url);
+  const { username, password, port, pathname, hash, search, searchParams } = new URL(url);
   if (!canDecode(username) || !canDecode(password)) {
     return 'its user or password holds a bare %; write it as %25';
   }
   if (hash !== '') return 'it holds a bare #; write it as %23';
+  if (/^\?[^=]*@/.test(search)) return 'it holds a bare ?; write it as %3F';
   const db = pathname.slice(1);
   return (
     (port === '' ? undefined : problemOfValue('port', port)) ??
@@ -210,13 +126,9 @@ export function urlProblem(url: string): string | undefined {
   );
 }
 
-/** ioredis takes options from the query, all but one as texts. */
+/** ioredis takes options from the query, as texts. */
 function problemOfQuery(query: URLSearchParams): string | undefined {
-  const { family, ...texts } = Object.fromEntries(query);
-  const problem = optionsProblem({
-    ...texts,
-    ...(family !== undefined && { family: Number(family) }),
-  });
+  const problem = optionsProblem(Object.fromEntries(query));
   return problem && `${problem} (a url holds texts only: other options need an object)`;
 }
 
