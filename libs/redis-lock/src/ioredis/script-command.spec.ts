@@ -73,17 +73,20 @@ describe('ScriptCommand', () => {
     await expect(waited[2]).rejects.toThrow('Connection is closed.');
   });
 
-  it("is told on ioredis' own tracing channel if there is a subscriber", async () => {
+  it("is told on ioredis' own tracing channel as its other commands are", async () => {
     const told: unknown[] = [];
     const listener = (message: unknown) => {
       told.push((message as { readonly command: string }).command);
     };
     const start = 'tracing:ioredis:command:start';
     subscribe(start, listener);
+    await client.ping();
+    // The oldest ioredis has no such channel.
+    const isTracing = told.length > 0;
     await run([sha1, 1, 'a', 'b', 7]);
     unsubscribe(start, listener);
     await run([sha1, 1, 'a', 'b', 7]);
-    expect(told).toEqual(['evalsha']);
+    expect(told).toEqual(isTracing ? ['ping', 'evalsha'] : []);
   });
 
   it.each<[object, boolean]>([
