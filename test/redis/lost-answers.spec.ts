@@ -91,11 +91,12 @@ describe('when an answer is lost', () => {
       proxy.current.loseAnswerTo(script);
       const present = proxy.current.counts.accepted;
       const again = proxy.current.hold('toServer', {
-        containing: script.sha1,
+        // The watchdog renews a hold in doubt, and shares a script with the caller.
+        containing: 'evalsha',
         where: ({ index }) => index > present,
       });
       const asking = step(client, lease).catch((error: unknown) => error);
-      await eventually(() => again.hits === 1);
+      await eventually(() => again.hits > 0);
       await allow('-evalsha');
       again.heal();
       expect(await asking).toMatchObject({
