@@ -30,8 +30,7 @@ const GLOBALS = new Set([
  */
 export function findingsIn(lua) {
   try {
-    const chunk = luaparse.parse(lua, { luaVersion: '5.1', locations: true, comments: false });
-    return new Walk().through(chunk).sort((a, b) => a.line - b.line);
+    return new Walk().through(parsed(lua)).sort((a, b) => a.line - b.line);
   } catch (error) {
     const { line, message } = /** @type {SyntaxError & { line?: number }} */ (error);
     return [{ line: line ?? 1, says: message }];
@@ -44,9 +43,13 @@ export function findingsIn(lua) {
  * @returns {{ needs: string[], defines: string[] }} sorted
  */
 export function namesIn(lua) {
-  const chunk = luaparse.parse(lua, { luaVersion: '5.1', locations: true, comments: false });
-  const { undeclared, defined } = new Walk().names(chunk);
+  const { undeclared, defined } = new Walk().names(parsed(lua));
   return { needs: [...undeclared].sort(), defines: [...defined].sort() };
+}
+
+/** @param {string} lua */
+function parsed(lua) {
+  return luaparse.parse(lua, { luaVersion: '5.1', locations: true, comments: false });
 }
 
 /** Goes through a script once, with the locals that can be seen from where it is. */

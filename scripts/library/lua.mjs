@@ -36,18 +36,12 @@ const { FRAGMENTS } = /** @type {Fragments} */ (parts);
 for (const { needs, defines, lua, given } of FRAGMENTS) {
   const found = namesIn(lua);
   const mayNeed = namesIn(given).needs.filter((name) => !found.defines.includes(name));
-  const own = found.needs.filter(
-    (name) => wordsOf(needs).includes(name) || !mayNeed.includes(name),
-  );
+  const declared = needs.split(' ');
+  const own = found.needs.filter((name) => declared.includes(name) || !mayNeed.includes(name));
   if (own.join(' ') !== needs)
     fail(`A fragment needs "${own.join(' ')}", and not "${needs}":${lua}`);
   const named = found.defines.join(' ');
   if (named !== defines) fail(`A fragment defines "${named}", and not "${defines}":${lua}`);
-}
-
-/** @param {string} text */
-function wordsOf(text) {
-  return text.split(' ');
 }
 
 /** @param {string} message */

@@ -1,6 +1,6 @@
 import { LockArgumentError, withLockName } from './api/errors.js';
 import { hearsCalls, tell } from './api/observer.js';
-import { type AnyAcquireOptions, type ResolvedAcquireOptions } from './api/options.js';
+import type { AnyAcquireOptions, ResolvedAcquireOptions } from './api/options.js';
 import { resolveAcquireOptions } from './api/resolve-options.js';
 import { HeldLease } from './holding/held-lease.js';
 import { Hold } from './holding/hold.js';

@@ -1,6 +1,6 @@
 import type { Reply } from '../core/redis/connection.js';
 import type { Script, ScriptCall } from '../core/redis/script.js';
-import { hashSlot, hashTag } from './hash-slot.js';
+import { hashTag } from './hash-slot.js';
 
 /**
  * The most calls in one EVALSHA. Measured with 64 callers on 64 keys, in acquisitions and releases
@@ -143,12 +143,8 @@ export function cut(calls: Batch): readonly Batch[] {
   return batches;
 }
 
-/** The calls of a batch are of one slot, in a Cluster. */
-export function slotOf(call: Call): number {
-  return hashSlot(firstKeyOf(call));
-}
-
-function firstKeyOf({ keys }: Call): string {
+/** The calls of a batch are of one slot, in a Cluster: that of any of their keys. */
+export function firstKeyOf({ keys }: Call): string {
   return keys[0] ?? '';
 }
 

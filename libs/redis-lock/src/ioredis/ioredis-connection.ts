@@ -187,7 +187,9 @@ export class IoredisConnection implements RedisConnection {
     return { node: this.#cluster.slots[slot]?.[0] ?? '', slot };
   }
 
-  readonly isMoving = (key: string): boolean => this.#batches.isMoving(hashSlot(key));
+  isMoving(key: string): boolean {
+    return this.#batches.isMoving(key);
+  }
 
   close(): Promise<void> {
     if (this.#isClosed) return Promise.resolve();

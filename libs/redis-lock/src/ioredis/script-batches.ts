@@ -4,7 +4,8 @@ import type { Reply } from '../core/redis/connection.js';
 import { forMany, type Script, type ScriptCall, type ScriptText } from '../core/redis/script.js';
 import type { Clock } from '../core/time/clock.js';
 import type { AnswerWatch } from './answer-watch.js';
-import { CallOrder, cut, MOST_CALLS, slotOf, type Batch, type Call } from './call-order.js';
+import { CallOrder, cut, firstKeyOf, MOST_CALLS, type Batch, type Call } from './call-order.js';
+import { hashSlot } from './hash-slot.js';
 import { isCluster } from './redis-client.js';
 import {
   brokenError,
@@ -206,13 +207,13 @@ export class ScriptBatches implements AnswerListener<Batch> {
   #send(batch: Batch, isKnown = true): void {
     const first = batch[0];
     const isAlone = batch.length === 1;
-    if (!isAlone && this.isMoving(slotOf(first))) {
+    if (!isAlone && this.isMoving(firstKeyOf(first))) {
       for (const one of this.#order.splitUp(batch)) this.#send(one);
       return;
     }
     const { lua, sha1, keys, args } = isAlone ? first : this.#together(batch);
+    this.watch?.sent();
     if (isKnown && this.#redis !== undefined) {
-      this.watch?.sent();
       const command = new ScriptCommand([sha1, keys.length, ...keys, ...args], batch, this);
       void this.#redis.sendCommand(command as never);
       return;
@@ -220,7 +221,6 @@ export class ScriptBatches implements AnswerListener<Batch> {
     const reply = isKnown
       ? this.#client.evalsha(sha1, keys.length, keys, args)
       : this.#client.eval(lua, keys.length, keys, args);
-    this.watch?.sent();
     reply.then(
       (raw) => {
         if (!isKnown) this.#texts.set(sha1, first.breaks);
@@ -256,7 +256,8 @@ export class ScriptBatches implements AnswerListener<Batch> {
 
   failed(batch: Batch, error: unknown, isKnown = true): void {
     const first = batch[0];
-    if (isMovingSlot(error)) this.#movingUntil.set(slotOf(first), this.clock.now() + MOVING_MS);
+    if (isMovingSlot(error))
+      this.#movingUntil.set(hashSlot(firstKeyOf(first)), this.clock.now() + MOVING_MS);
     if (isKnown && isNoScript(error)) this.#send(batch, false);
     else if (batch.length > 1 && isRefusedUnrun(error)) {
       for (const one of this.#order.splitUp(batch)) this.#send(one);
@@ -270,8 +271,9 @@ export class ScriptBatches implements AnswerListener<Batch> {
     for (const call of this.#order.end(batch)) this.#enqueue(call);
   }
 
-  isMoving(slot: number): boolean {
+  isMoving(key: string): boolean {
     if (this.#movingUntil.size === 0) return false;
+    const slot = hashSlot(key);
     const isMoving = this.clock.now() < (this.#movingUntil.get(slot) ?? 0);
     if (!isMoving) this.#movingUntil.delete(slot);
     return isMoving;

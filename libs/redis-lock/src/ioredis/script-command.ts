@@ -37,11 +37,13 @@ export class ScriptCommand<Sent> implements PromiseLike<unknown> {
   inTransaction = false;
   isTraced = !isTracing();
   private settled: Promise<unknown> | undefined = undefined;
-  private settle: ((outcome: () => unknown) => void) | undefined = undefined;
-  private outcome: (() => unknown) | undefined = undefined;
+  private settle: (() => void) | undefined = undefined;
+  private isOver = false;
+  private answer: unknown = undefined;
+  private error: Error | undefined = undefined;
   // Tools that trace ioredis replace these two, and call them without `this`.
   resolve: (raw: unknown) => void;
-  reject: (error: unknown) => void;
+  reject: (error: Error) => void;
 
   constructor(
     readonly args: readonly (string | number)[],
@@ -49,14 +51,13 @@ export class ScriptCommand<Sent> implements PromiseLike<unknown> {
     listener: AnswerListener<Sent>,
   ) {
     this.resolve = (raw) => {
-      const texts = textsIn(raw);
-      this.end(() => texts);
-      listener.answered(sent, texts);
+      this.answer = textsIn(raw);
+      this.end();
+      listener.answered(sent, this.answer);
     };
     this.reject = (error) => {
-      this.end(() => {
-        throw error;
-      });
+      this.error = error;
+      this.end();
       listener.failed(sent, error);
     };
   }
@@ -80,16 +81,19 @@ export class ScriptCommand<Sent> implements PromiseLike<unknown> {
     onAnswer?: ((raw: unknown) => A | PromiseLike<A>) | null,
     onError?: ((error: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
-    this.settled ??= new Promise<() => unknown>((resolve) => {
+    this.settled ??= new Promise<void>((resolve) => {
       this.settle = resolve;
-      if (this.outcome !== undefined) resolve(this.outcome);
-    }).then((outcome) => outcome());
+      if (this.isOver) resolve();
+    }).then(() => {
+      if (this.error !== undefined) throw this.error;
+      return this.answer;
+    });
     return this.settled.then<A, B>(onAnswer, onError);
   }
 
-  private end(outcome: () => unknown): void {
-    this.outcome = outcome;
-    this.settle?.(outcome);
+  private end(): void {
+    this.isOver = true;
+    this.settle?.();
   }
 }
 

@@ -3,6 +3,15 @@ import { LockArgumentError } from './errors.js';
 import { resolveAcquireOptions } from './resolve-options.js';
 import { DEFAULT_SETTINGS } from './settings.js';
 
+const OTHERS = {
+  maxHoldMs: Infinity,
+  minReplicas: 0,
+  permits: 1,
+  minHoldMs: 0,
+  holdAfter: 'always',
+  nesting: 'join',
+};
+
 describe('resolveAcquireOptions', () => {
   const settings = { ...DEFAULT_SETTINGS, watchdogLeaseMs: 20_000 };
 
@@ -13,24 +22,14 @@ describe('resolveAcquireOptions', () => {
       watchdogLeaseMs: 20_000,
       signal: undefined,
       fenced: false,
-      maxHoldMs: Infinity,
-      minReplicas: 0,
-      permits: 1,
-      minHoldMs: 0,
-      holdAfter: 'always',
-      nesting: 'join',
+      ...OTHERS,
     });
     const { signal } = new AbortController();
     const options = { waitTimeMs: 0, leaseTimeMs: 10, signal, fenced: true };
     expect(resolveAcquireOptions(options, settings, 7)).toEqual({
       ...options,
       watchdogLeaseMs: 0,
-      maxHoldMs: Infinity,
-      minReplicas: 0,
-      permits: 1,
-      minHoldMs: 0,
-      holdAfter: 'always',
-      nesting: 'join',
+      ...OTHERS,
     });
   });
 

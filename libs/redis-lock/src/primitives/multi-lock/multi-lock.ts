@@ -11,7 +11,7 @@ import type { Lease } from '../../core/api/lease.js';
 import type { LockContext } from '../../core/lock-context.js';
 import type { AcquireOptions, ForceReleaseOptions, Lock } from '../../core/api/lock.js';
 import { HeldMultiLease, type MultiLease } from './multi-lease.js';
-import { type ResolvedAcquireOptions } from '../../core/api/options.js';
+import type { ResolvedAcquireOptions } from '../../core/api/options.js';
 import { resolveAcquireOptions, withProfile } from '../../core/api/resolve-options.js';
 import { hasMethods } from '../../core/api/shapes.js';
 import { runLocked } from '../../core/holding/scope.js';
