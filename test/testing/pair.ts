@@ -16,14 +16,17 @@ import { CHANNELS } from './script-calls.js';
 /** How far the time of a pair is ahead of the server's (ms). No script of the library sees it. */
 const AHEAD = 'ahead';
 
-/** Scripts see the time of the pair, in whole milliseconds. */
-const AHEAD_OF_SERVER = `
+/** The time of the pair: the server's, and how far the pair is ahead. */
+const TIME = `
 local server = redis
 local function micros()
   local time = server.call('time')
   return time[1] * 1000000 + time[2] + (server.call('get', '${AHEAD}') or 0) * 1000
 end
-local function now() return math.floor(micros() / 1000) end
+local function now() return string.format('%.0f', math.floor(micros() / 1000)) end`;
+
+/** Scripts see the time of the pair, in whole milliseconds. */
+const AHEAD_OF_SERVER = `${TIME}
 local redis = {
   call = function(...)
     if ... ~= 'time' then return server.call(...) end
@@ -36,13 +39,13 @@ local redis = {
 local before = now()`;
 
 /** Waits for the beginning of a millisecond, unless a script's time stands still. */
-const BEGINNING = `
-local function micros() return redis.call('time')[2] + 0 end
+const BEGINNING = `${TIME}
 local first = micros()
 for i = 1, 10000 do
-  local now = micros()
-  if now % 1000 < 200 or (i == 100 and now == first) then return end
-end`;
+  local time = micros()
+  if time % 1000 < 200 or (i == 100 and time == first) then break end
+end
+return now()`;
 
 /** Every key with its type, its value and the rest of its time. */
 const LOOK = `
@@ -60,7 +63,7 @@ if not isDone and type(answer) ~= 'table' then
   answer = { err = string.find(answer, '^%u+ ') and answer or 'ERR ' .. answer }
 end
 if answer == nil then answer = false end
-return { string.format('%.0f', before), string.format('%.0f', now()), answer, found }`;
+return { before, now(), answer, found }`;
 
 /** Lets time pass for all keys. */
 const PASS = `
@@ -167,7 +170,7 @@ export class Pair {
 
   async #observe(lua: string, keys: readonly string[], args: readonly string[]) {
     const [beginning, sha] = await Promise.all([this.#load(BEGINNING), this.#load(observed(lua))]);
-    const [, [, reply] = []] =
+    const [[, begun] = [], [, reply] = []] =
       (await this.redis
         .pipeline()
         .evalsha(beginning, 0)
@@ -175,7 +178,9 @@ export class Pair {
         .exec()) ?? [];
     const [before, after, answer, look] = latin1(reply) as [string, string, unknown, Key[]];
     this.#nowMs = Number(before);
-    return { answer, keys: sorted(look), isCertain: before === after };
+    // Before Redis 7 keys expire by the time at which a script began, and TIME goes on.
+    const isCertain = before === after && (!isBeforeRedis7 || begun === before);
+    return { answer, keys: sorted(look), isCertain };
   }
 
   #load(lua: string): Promise<string> {
