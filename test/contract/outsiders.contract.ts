@@ -73,14 +73,14 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
       const isInOrder = name === 'pass-in-order';
       const release = (due = DUE, by = script) => view.run(by, { ...args, due });
       const opened = (...owners: string[]) => ({
-        ...{ ...FREE, ...standing(...owners, ...(isInOrder ? ['A2'] : [])), isOpened: true },
+        ...{ ...FREE, ...standing(...owners, ...(isInOrder ? ['A2'] : [])), isReserved: true },
       });
       const handedOver = { ...handedTo('B1'), ...(isInOrder && standing('A2')) };
 
       it('leaves it for so many sections, and for a second at most', async () => {
         await begin();
         const sentAt = await view.now();
-        expect(await release()).toBe('opened');
+        expect(await release()).toBe('reserved');
         const { untilMs, sections, unused, ttlMs, now } = await view.window();
         expect(await look()).toEqual(opened('B1'));
         expect(untilMs - LONGEST_OPEN_MS).toBeGreaterThanOrEqual(sentAt);
@@ -93,7 +93,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
       it('leaves it also if no process is in the queue', async () => {
         await ear.listenToAll();
         await hold('A1', 1);
-        expect(await release()).toBe('opened');
+        expect(await release()).toBe('reserved');
         expect(await look()).toEqual(opened());
         expect(await ear.heard()).toEqual(freed);
       });
@@ -124,7 +124,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
       it('leaves it again within their window, which goes on', async () => {
         await begin();
         const untilMs = await view.setWindow(500, 2);
-        expect(await release()).toBe('opened');
+        expect(await release()).toBe('reserved');
         expect(await view.window()).toMatchObject({ untilMs, sections: 2, unused: 1 });
         expect(await look()).toEqual(opened('B1'));
       });
@@ -137,7 +137,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
       ])('opens a new one after the last (%d ms, %d sections)', async (leftMs, was, then) => {
         await begin();
         await view.setWindow(leftMs, was, 2);
-        expect(await release()).toBe('opened');
+        expect(await release()).toBe('reserved');
         expect(await view.window()).toMatchObject({ sections: DUE, unused: then });
       });
 
@@ -147,7 +147,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
       ])('opens a shorter one after they had too many (%d)', async (was, then) => {
         await begin();
         await view.setWindow(-1, was, 0);
-        expect(await release()).toBe('opened');
+        expect(await release()).toBe('reserved');
         expect(await view.window()).toMatchObject({ sections: then, unused: 1 });
       });
 
@@ -158,7 +158,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
         await begin();
         await view.setWindow(-1, was, 0);
         expect(await release()).toBe('done');
-        expect(await look()).toEqual({ ...handedOver, isOpened: true });
+        expect(await look()).toEqual({ ...handedOver, isReserved: true });
         expect(await view.window()).toMatchObject({ sections: then, unused: 0 });
       });
 
@@ -166,7 +166,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
         await begin();
         await view.setWindow(900, 0);
         expect(await release()).toBe('done');
-        expect(await look()).toEqual({ ...handedOver, isOpened: true });
+        expect(await look()).toEqual({ ...handedOver, isReserved: true });
         expect(await ear.heard()).toEqual(['B: 1 b1', 'all: 00']);
       });
 
@@ -192,7 +192,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
         await redis.admin.del('k');
         await hold('A1', 1);
         await view.setWindow(-1, 0, unused);
-        expect(await release(DUE, by)).toBe('opened');
+        expect(await release(DUE, by)).toBe('reserved');
       });
     });
 
@@ -208,7 +208,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
           ...{ ...busy, remainingMs: STAND_BACK_MS, window },
         });
         expect(await claimWith(script, 'C1', untilMs - 1)).toMatchObject({ ...busy, window });
-        expect(await look()).toEqual({ ...FREE, ...standing('B1', 'C1'), isOpened: true });
+        expect(await look()).toEqual({ ...FREE, ...standing('B1', 'C1'), isReserved: true });
       });
 
       it.each(CLAIMS)('see that an outsider uses it', async (script) => {
@@ -229,7 +229,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
         for (const script of CLAIMS) {
           const untilMs = await view.setWindow(900, DUE, unused);
           expect(await claimWith(script, 'B1', untilMs, heard)).toMatchObject({ kind: 'granted' });
-          expect(await look()).toEqual({ ...heldBy('B1'), isOpened: true });
+          expect(await look()).toEqual({ ...heldBy('B1'), isReserved: true });
           const window = await view.window();
           expect(window).toMatchObject({ sections, unused: 0 });
           expect(window.untilMs).toBeLessThanOrEqual(window.now);
@@ -279,11 +279,11 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
 
     it('are not kept from it by a first attempt, after which they get it again', async () => {
       await begin();
-      expect(await leave('A1', { due: DUE })).toBe('opened');
+      expect(await leave('A1', { due: DUE })).toBe('reserved');
       expect(await claim('B1')).toMatchObject(busy);
       const { untilMs } = await view.window();
       expect(await enter('X1')).toEqual(granted);
-      expect(await leave('X1', { ...leaveArgs, due: DUE })).toBe('opened');
+      expect(await leave('X1', { ...leaveArgs, due: DUE })).toBe('reserved');
       expect(await view.window()).toMatchObject({ untilMs });
       expect(await ear.heard()).toEqual([...freed, ...freed]);
     });

@@ -132,7 +132,7 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
 
         it('leaves a release alone', async () => {
           await enter('A1');
-          expect(await leave('A1', { due: 1 })).toBe('opened');
+          expect(await leave('A1', { due: 1 })).toBe('reserved');
           expect((await look()).lock).toEqual({});
           expect(await ear.heard()).toEqual(freed);
         });
@@ -192,8 +192,8 @@ export function describeQueueFaults(name: string, kind: QueueKindUnderTest): voi
         await ear.listenToAll();
         await redis.admin.del(view.keys.opened ?? '');
         const opening = { due: 1 };
-        expect(await passInOrder('E2', 'E3', opening)).toBe('opened');
-        expect(await look()).toMatchObject({ lock: {}, isOpened: true });
+        expect(await passInOrder('E2', 'E3', opening)).toBe('reserved');
+        expect(await look()).toMatchObject({ lock: {}, isReserved: true });
       });
 
       it('lets a nested lease end', async () => {

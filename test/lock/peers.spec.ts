@@ -12,11 +12,11 @@ describe('LockService does not repeat the defects of its peers', () => {
 
   it('2: validity begins with the attempt that was granted, not before the wait for it', async () => {
     const [ours, others] = [open(), open()];
-    await others.locks.acquire('a', { leaseTimeMs: 600 });
-    const lease = await ours.locks.acquire('a', { leaseTimeMs: 2_000 });
+    await others.locks.acquire('a', { leaseTimeMs: 2_000 });
+    const lease = await ours.locks.acquire('a', { leaseTimeMs: 2_500 });
     const { remainingMs } = lease;
-    expect(remainingMs).toBeGreaterThan((await redis.admin.pttl('a')) - 500);
-    await lease.renew(1_000);
+    expect(remainingMs).toBeGreaterThan((await redis.admin.pttl('a')) - 1_500);
+    await lease.renew(2_000);
     lease.assertHeld();
   });
 

@@ -139,7 +139,7 @@ describe('who goes first at a read-write lock', () => {
       const stopwatch = new Stopwatch();
       await (await read.acquire(FOR_LONG)).release();
       expect(stopwatch.ms).toBeLessThan(PROMPT_MS);
-      // From now on its patience is that of the clock.
+      // From now on the writers' turn is that of the clock.
       expect(await redis.admin.pttl(PATIENCE)).toBeLessThanOrEqual(5_000);
       await redis.admin.del(MARK, PATIENCE);
     });

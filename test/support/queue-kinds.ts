@@ -94,7 +94,7 @@ const WRITE_LOCK: QueueKindUnderTest = {
   freed: ['1', '0'],
   keys: { prefix: '{k}:', ...turnKeys('k') },
   args: { channel: 'redisson_rwlock:{k}', memoryMs: MEMORY_MS },
-  longestMs: { writers: MEMORY_MS, readers: MEMORY_MS, patience: 5_000, turn: 1_000 },
+  longestMs: { writers: MEMORY_MS, readers: MEMORY_MS, writersTurn: 5_000, turn: 1_000 },
   fieldOf: (owner) => `${owner}:write`,
   beside: { mode: 'write' },
   other: {

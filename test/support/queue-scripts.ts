@@ -16,7 +16,7 @@ const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 
 export const granted = { kind: 'granted', fencingToken: undefined };
 export const busy = { kind: 'busy' };
-export const FREE = { lock: {}, leaseS: 0, queue: [], claims: {}, isOpened: false };
+export const FREE = { lock: {}, leaseS: 0, queue: [], claims: {}, isReserved: false };
 export const heldBy = (owner: string, count = 1, leaseS = LEASE_MS / 1_000) => ({
   ...FREE,
   ...{ lock: { [owner]: String(count) }, leaseS },

@@ -113,7 +113,7 @@ export class QueueView {
         const aliveS = Math.ceil((Number(aliveUntil) - nowMs) / 1_000 - 0.01);
         return [number, String(aliveS), ...terms].join(' ');
       }),
-      isOpened: doors === 1,
+      isReserved: doors === 1,
     };
   }
 

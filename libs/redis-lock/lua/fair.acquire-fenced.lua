@@ -45,10 +45,10 @@ if not (fields == 1 and string.find(redis.call('hkeys', lock)[1], ':%-?%d+$')) t
 end
 end
 -- The queue is nearly always empty: then none of its Lua has to run.
-local isAlone = isFree and not redis.call('lindex', queue, 0)
+local isUnawaited = isFree and not redis.call('lindex', queue, 0)
   and (waitMs == 0 or redis.call('hexists', waiting, owner) == 0)
 local leaveQueue
-if not held and not isAlone then
+if not held and not isUnawaited then
   
 local time = redis.call('time')
 local sinceUs = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -167,7 +167,7 @@ end
   
 -- Redisson removes a head whose score is over, as under a long lease. With more than its own wait
 -- time left, the head stays. So does the next waiter, when that time is taken off.
-local function keep(head, record, score)
+local function prolong(head, record, score)
   if score and score >= now + record.waitMs then return end
   local fresh = now + math.max(leaseLeft(), 5000) + record.waitMs
   if score then return shiftAll(fresh - score) end
@@ -213,7 +213,7 @@ local function sweep()
     shiftAll(-owedMs)
     score = scoreOf(head)
   end
-  if head and record and record.life.aliveUntil > now then keep(head, record, score) end
+  if head and record and record.life.aliveUntil > now then prolong(head, record, score) end
   if head and not record then limit(head, score) end
   return head, swept > 0, record
 end
@@ -333,7 +333,7 @@ local function enqueue(own, life)
 end
 
 -- Answers the error for a user who may not expire keys.
-local function keepKeys(last)
+local function prolongKeys(last)
   last = last or scoreOf(redis.call('lindex', queue, -1)) or now
   local ttl = math.max(0, last - now) + 43200000
   for _, key in ipairs({ queue, timeouts, waiting }) do
@@ -345,7 +345,7 @@ local function keepKeys(last)
 end
 
 -- The time (ms) in which only a message makes another attempt useful. Never 0.
-local function patience(head)
+local function pauseBehind(head)
   local pttl = redis.call('pttl', lock)
   if pttl == -1 then return pttl end
   if not head or head == owner then return math.max(1, pttl) end
@@ -380,18 +380,18 @@ local function waitInQueue(own, life, head, record)
       tag = isBehindOwn and 1 or 2
     end
     -- A live head of our process renews the keys for all of its waiters, by its own polls.
-    local refusal = (isNew or not record or head == owner) and keepKeys(last)
+    local refusal = (isNew or not record or head == owner) and prolongKeys(last)
     if refusal then
       dequeue(-1)
       return refusal
     end
     if isNew and own then head = redis.call('lindex', queue, 0) end
     if not isNew and head ~= owner then
-      if isFree then return siblings({patience(head), tag}) end
-      if isOfOurs(head) then return {patience(head), tag, head} end
+      if isFree then return siblings({pauseBehind(head), tag}) end
+      if isOfOurs(head) then return {pauseBehind(head), tag, head} end
     end
   end
-  return {patience(head), tag}
+  return {pauseBehind(head), tag}
 end
   
 local own, life

@@ -142,7 +142,7 @@ redis.call('del', lock)
 
 -- Redisson removes a head whose score is over, as under a long lease. With more than its own wait
 -- time left, the head stays. So does the next waiter, when that time is taken off.
-local function keep(head, record, score)
+local function prolong(head, record, score)
   if score and score >= now + record.waitMs then return end
   local fresh = now + math.max(leaseLeft(), 5000) + record.waitMs
   if score then return shiftAll(fresh - score) end
@@ -188,7 +188,7 @@ local function sweep()
     shiftAll(-owedMs)
     score = scoreOf(head)
   end
-  if head and record and record.life.aliveUntil > now then keep(head, record, score) end
+  if head and record and record.life.aliveUntil > now then prolong(head, record, score) end
   if head and not record then limit(head, score) end
   return head, swept > 0, record
 end

@@ -70,7 +70,7 @@ local function joinQueue(one)
     if type(answer) == 'table' then removeProcess(process) end
   end
 end
-local isAlone, reached = false
+local isUnawaited, reached = false
 
 
 local function give(one, count, ms)
@@ -97,7 +97,7 @@ local function countOutsiders()
   local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < 1000000
   outsiders = isTold and math.max(0, ears[2] - ears[4])
 end
-if not isAlone and due > 0 then countOutsiders() end
+if not isUnawaited and due > 0 then countOutsiders() end
 local leftMs = outsiders ~= 0 and redis.pcall('pttl', lock)
 local function tellShorter(ms)
   if type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs) then announce(channel, '00') end
@@ -169,11 +169,11 @@ local function handOver(from)
 end
 redis.call('del', lock)
 
-local isOpened = tried(openWindow)
-if isOpened or tried(handOver, processOf(owner)) then
+local isReserved = tried(openWindow)
+if isReserved or tried(handOver, processOf(owner)) then
   joinQueue(successor)
   
-  return isOpened and 'opened' or isUntold and 'unannounced' or 'done'
+  return isReserved and 'reserved' or isUntold and 'unannounced' or 'done'
 end
 if not tried(give, successor, starts, leaseMs) then return 'unannounced' end
 tellShorter(tonumber(leaseMs))

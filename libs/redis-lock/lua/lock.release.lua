@@ -18,9 +18,9 @@ if not redis.call('hget', lock, owner) then return 'absent' end
 local reached
 -- A queue that Redis cannot read must not make a release fail.
 local found = redis.pcall('exists', queue, opened)
-local isAlone = type(found) == 'table' or found == 0
+local isUnawaited = type(found) == 'table' or found == 0
 
-if isAlone then
+if isUnawaited then
   redis.call('del', lock)
   reached = announce(channel, '0')
   if not reached or reached == 0 or due == 0 or not countBy then
@@ -80,7 +80,7 @@ local function countOutsiders()
   local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < 1000000
   outsiders = isTold and math.max(0, ears[2] - ears[4])
 end
-if not isAlone and due > 0 then countOutsiders() end
+if not isUnawaited and due > 0 then countOutsiders() end
 local leftMs = outsiders ~= 0 and redis.pcall('pttl', lock)
 local function tellShorter(ms)
   if type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs) then announce(channel, '00') end
@@ -151,13 +151,13 @@ local function handOver(from)
   return false
 end
 -- DEL comes first: a user without the right to it changes nothing.
-if not isAlone then redis.call('del', lock) end
+if not isUnawaited then redis.call('del', lock) end
 
-if isAlone then
+if isUnawaited then
   countOutsiders()
   if outsiders == 0 then return 1 end
 end
 leaveQueue(owner, true)
-if tried(openWindow) then return 'opened' end
+if tried(openWindow) then return 'reserved' end
 if tried(handOver) then return isUntold and 'unannounced' or 'done' end
 return (reached or announce(channel, '0')) and 1 or 'unannounced'

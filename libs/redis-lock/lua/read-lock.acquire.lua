@@ -1,7 +1,7 @@
 local lock = KEYS[1]
 local prefix = KEYS[2]
 local writers = KEYS[3]
-local patience = KEYS[4]
+local writersTurn = KEYS[4]
 local readers = KEYS[5]
 local turn = KEYS[6]
 local owner = ARGV[1]
@@ -97,7 +97,7 @@ local function giveTurn()
     redis.call('pexpire', turn, 1000)
   end
   if redis.call('exists', writers) == 1 then
-    redis.pcall('set', patience, '1', 'px', 5000)
+    redis.pcall('set', writersTurn, '1', 'px', 5000)
   end
 end
 
@@ -106,15 +106,15 @@ local function leftOf(key, mostMs)
   local left = redis.call('pttl', key)
   return left > 0 and left <= mostMs and left
 end
-local function patienceLeft()
-  return leftOf(patience, 5000)
+local function writersTurnLeft()
+  return leftOf(writersTurn, 5000)
 end
 local held = mode and redis.call('hget', lock, owner)
 local left = mode and redis.call('pttl', lock) or 0
-local isAlone = true
+local isUnawaited = true
 if not held then
   if holdCount > 1 then return 0 end
-  isAlone = redis.call('exists', writers, readers, turn) == 0
+  isUnawaited = redis.call('exists', writers, readers, turn) == 0
   if mode == 'write' then
     if companion == '' or redis.call('hexists', lock, companion .. ':write') == 0 then
       
@@ -128,7 +128,7 @@ end
       if memoryMs > 0 then
         remember(readers, owner, memoryMs)
         -- The readers' turn is due when the write ends, also by a crash.
-        redis.call('del', patience)
+        redis.call('del', writersTurn)
       end
       return {left}
     end
@@ -143,14 +143,14 @@ if not isHeld then
   return redis.error_reply('LOCKSTATE it holds something that is no read-write lock')
 end
     end
-    if not isAlone and isAwaited(writers) and not redis.call('zscore', turn, owner) then
+    if not isUnawaited and isAwaited(writers) and not redis.call('zscore', turn, owner) then
       if memoryMs > 0 then remember(readers, owner, memoryMs) end
-      if not patienceLeft() then
+      if not writersTurnLeft() then
         giveTurn()
         announceToAll()
       end
       if not redis.call('zscore', turn, owner) then
-        return {patienceLeft() or 0}
+        return {writersTurnLeft() or 0}
       end
     end
   end
@@ -183,7 +183,7 @@ if type(expiry) == 'table' then
 end
 end
 -- The acquire is done by then: keys of another type must not make it fail.
-if not isAlone then
+if not isUnawaited then
   redis.pcall('zrem', readers, owner)
   redis.pcall('zrem', turn, owner)
 end

@@ -1,7 +1,7 @@
 local lock = KEYS[1]
 local prefix = KEYS[2]
 local writers = KEYS[3]
-local patience = KEYS[4]
+local writersTurn = KEYS[4]
 local readers = KEYS[5]
 local turn = KEYS[6]
 local owner = ARGV[1]
@@ -86,7 +86,7 @@ local function giveTurn()
     redis.call('pexpire', turn, 1000)
   end
   if redis.call('exists', writers) == 1 then
-    redis.pcall('set', patience, '1', 'px', 5000)
+    redis.pcall('set', writersTurn, '1', 'px', 5000)
   end
 end
 
@@ -95,8 +95,8 @@ local function leftOf(key, mostMs)
   local left = redis.call('pttl', key)
   return left > 0 and left <= mostMs and left
 end
-local function patienceLeft()
-  return leftOf(patience, 5000)
+local function writersTurnLeft()
+  return leftOf(writersTurn, 5000)
 end
 
 local function turnLeft()
@@ -117,12 +117,12 @@ end
 local function waitToWrite(writer)
   local isFirst = not isAwaited(writers)
   remember(writers, writer, memoryMs)
-  if isFirst then redis.pcall('set', patience, '1', 'px', 5000) end
+  if isFirst then redis.pcall('set', writersTurn, '1', 'px', 5000) end
 end
 
 local function forget(writer)
   if redis.call('zrem', writers, writer) == 0 or isAwaited(writers) then return false end
-  redis.call('del', patience)
+  redis.call('del', writersTurn)
   return true
 end
 
@@ -149,7 +149,7 @@ elseif mode == 'read' then
   if longest > 0 then left = longest else redis.call('del', lock) end
 end
 if not left and redis.call('exists', turn, readers) > 0 then
-  if not turnLeft() and not patienceLeft() then
+  if not turnLeft() and not writersTurnLeft() then
     giveTurn()
     announceToAll()
   end

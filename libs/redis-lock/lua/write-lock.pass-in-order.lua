@@ -1,7 +1,7 @@
 local lock = KEYS[1]
 local prefix = KEYS[2]
 local writers = KEYS[3]
-local patience = KEYS[4]
+local writersTurn = KEYS[4]
 local readers = KEYS[5]
 local turn = KEYS[6]
 local queue = KEYS[7]
@@ -109,13 +109,13 @@ local function giveTurn()
     redis.call('pexpire', turn, 1000)
   end
   if redis.call('exists', writers) == 1 then
-    redis.pcall('set', patience, '1', 'px', 5000)
+    redis.pcall('set', writersTurn, '1', 'px', 5000)
   end
 end
 
 local function forget(writer)
   if redis.call('zrem', writers, writer) == 0 or isAwaited(writers) then return false end
-  redis.call('del', patience)
+  redis.call('del', writersTurn)
   return true
 end
 -- Releases the write hold. Answers the rest of the writer's longest read (ms), which outlasts the
@@ -155,7 +155,7 @@ end
 local function waitToWrite(writer)
   local isFirst = not isAwaited(writers)
   remember(writers, writer, memoryMs)
-  if isFirst then redis.pcall('set', patience, '1', 'px', 5000) end
+  if isFirst then redis.pcall('set', writersTurn, '1', 'px', 5000) end
 end
 
 local function processOf(one)
@@ -184,7 +184,7 @@ local function joinQueue(one)
     if type(answer) == 'table' then removeProcess(process) end
   end
 end
-local isAlone, reached = false
+local isUnawaited, reached = false
 
 
 local function give(one, count, ms)
@@ -211,7 +211,7 @@ local function countOutsiders()
   local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < 1000000
   outsiders = isTold and math.max(0, ears[2] - ears[4])
 end
-if not isAlone and due > 0 then countOutsiders() end
+if not isUnawaited and due > 0 then countOutsiders() end
 local leftMs = outsiders ~= 0 and redis.pcall('pttl', lock)
 local function tellShorter(ms)
   if type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs) then announce(channel, '00') end
@@ -287,11 +287,11 @@ if isForReaders(letGo(field)) then
   return announceToAll() and 'yielded' or 'unannounced'
 end
 
-local isOpened = tried(openWindow)
-if isOpened or tried(handOver, processOf(owner)) then
+local isReserved = tried(openWindow)
+if isReserved or tried(handOver, processOf(owner)) then
   joinQueue(successor)
   pcall(waitToWrite, successor)
-  return isOpened and 'opened' or isUntold and 'unannounced' or 'done'
+  return isReserved and 'reserved' or isUntold and 'unannounced' or 'done'
 end
 if not tried(give, successor, starts, leaseMs) then return 'unannounced' end
 tellShorter(tonumber(leaseMs))

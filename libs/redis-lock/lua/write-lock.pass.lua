@@ -1,7 +1,7 @@
 local lock = KEYS[1]
 local prefix = KEYS[2]
 local writers = KEYS[3]
-local patience = KEYS[4]
+local writersTurn = KEYS[4]
 local readers = KEYS[5]
 local turn = KEYS[6]
 local owner = ARGV[1]
@@ -105,13 +105,13 @@ local function giveTurn()
     redis.call('pexpire', turn, 1000)
   end
   if redis.call('exists', writers) == 1 then
-    redis.pcall('set', patience, '1', 'px', 5000)
+    redis.pcall('set', writersTurn, '1', 'px', 5000)
   end
 end
 
 local function forget(writer)
   if redis.call('zrem', writers, writer) == 0 or isAwaited(writers) then return false end
-  redis.call('del', patience)
+  redis.call('del', writersTurn)
   return true
 end
 -- Releases the write hold. Answers the rest of the writer's longest read (ms), which outlasts the

@@ -1,7 +1,7 @@
 local lock = KEYS[1]
 local prefix = KEYS[2]
 local writers = KEYS[3]
-local patience = KEYS[4]
+local writersTurn = KEYS[4]
 local readers = KEYS[5]
 local turn = KEYS[6]
 local queue = KEYS[7]
@@ -83,13 +83,13 @@ local function giveTurn()
     redis.call('pexpire', turn, 1000)
   end
   if redis.call('exists', writers) == 1 then
-    redis.pcall('set', patience, '1', 'px', 5000)
+    redis.pcall('set', writersTurn, '1', 'px', 5000)
   end
 end
 
 local function forget(writer)
   if redis.call('zrem', writers, writer) == 0 or isAwaited(writers) then return false end
-  redis.call('del', patience)
+  redis.call('del', writersTurn)
   return true
 end
 -- Releases the write hold. Answers the rest of the writer's longest read (ms), which outlasts the
@@ -127,7 +127,7 @@ end
 local reached
 -- A queue that Redis cannot read must not make a release fail.
 local found = redis.pcall('exists', queue, opened)
-local isAlone = type(found) == 'table' or found == 0
+local isUnawaited = type(found) == 'table' or found == 0
 
 local function leaveQueue(one, hadIt)
   local process = processOf(one)
@@ -162,7 +162,7 @@ local function countOutsiders()
   local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < 1000000
   outsiders = isTold and math.max(0, ears[2] - ears[4])
 end
-if not isAlone and due > 0 then countOutsiders() end
+if not isUnawaited and due > 0 then countOutsiders() end
 local leftMs = outsiders ~= 0 and redis.pcall('pttl', lock)
 local function tellShorter(ms)
   if type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs) then announce(channel, '00') end
@@ -238,7 +238,7 @@ if isForReaders(letGo(field)) then
   return announceToAll() and 'done' or 'unannounced'
 end
 
-if isAlone then
+if isUnawaited then
   
   reached = announceToAll()
   if not reached or reached == 0 or due == 0 or not countBy then
@@ -246,11 +246,11 @@ if isAlone then
   end
 end
 
-if isAlone then
+if isUnawaited then
   countOutsiders()
   if outsiders == 0 then return 1 end
 end
 leaveQueue(owner, true)
-if tried(openWindow) then return 'opened' end
+if tried(openWindow) then return 'reserved' end
 if tried(handOver) then return isUntold and 'unannounced' or 'done' end
 return (reached or announceToAll()) and 1 or 'unannounced'

@@ -65,7 +65,7 @@ export const READ_WRITE_BUGS: Record<string, Bug> = {
   'a renewal forgets the lock': script(READ_RENEW, `redis.call('pexpire', lock, leaseMs)`, ''),
   'a new reader passes waiting writers': script(
     READ_ACQUIRE,
-    'if not isAlone and isAwaited(writers)',
+    'if not isUnawaited and isAwaited(writers)',
     'if false',
   ),
   'a reader that enters shortens the lock': script(

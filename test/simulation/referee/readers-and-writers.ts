@@ -50,7 +50,7 @@ export class ReadersAndWriters {
     }
   }
 
-  /** While a writer waits, no new reader begins, until its patience is over. */
+  /** While a writer waits, no new reader begins, until the writers' turn is over. */
   #checkReader(stay: Stay, { begun, ended }: { begun: number; ended: number }): void {
     const { facts } = this;
     const { key, at } = stay;

@@ -79,7 +79,7 @@ export class Acquirer {
           : resolveAcquireOptions(given, context.settings, defaults.waitTimeMs, protocol.options);
       if (!seesWork && options.holdAfter === 'success') throw new LockArgumentError(SEES_NO_WORK);
       const key = context.keys.key(name);
-      refuseAborted(options.signal);
+      if (options.signal !== undefined) refuseAborted(options.signal);
       if (options.nesting === 'refuse') options = refuseNested(context, protocol, name, options);
       const { kind } = protocol;
       const startedAt = context.clock.now();
@@ -173,13 +173,9 @@ export class Acquirer {
     const now = context.clock.now();
     hold.confirm(sentAt, grantMs > 0 ? grantMs : hold.leaseTimeMs);
     if (grantMs > 0) hold.owedLeaseMs = hold.leaseTimeMs;
-    // The queue has counted the use of the key for this owner.
-    if (use !== undefined) {
-      use.granted = undefined;
-      hold.countedKey = use;
-    }
     if (now >= hold.validUntil || hold.isSuspended(leadOf(context.clock, now))) {
-      use?.end();
+      // The queue has counted the use of the key for this owner.
+      use?.endLate();
       void waiter.cancel();
       return undefined;
     }
@@ -229,9 +225,9 @@ export class Acquirer {
       this.releases,
     );
     hold.add(lease);
-    holds.keep(hold, now);
+    holds.granted(hold, now);
     const { observer } = settings;
-    if (hearsCalls(observer)) {
+    if (observer !== undefined && hearsCalls(observer)) {
       const { name, kind } = hold;
       const waitedMs = now - startedAt;
       tell(observer, { type: 'acquired', name, kind, label: options.label, waitedMs, holdCount });

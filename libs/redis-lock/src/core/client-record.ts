@@ -64,9 +64,9 @@ export class ClientRecord {
   ) {}
 
   /** Writes it after each connect and every hour, until `end`. */
-  keep(): void {
-    this.#stop = this.connection.onUp(() => void this.#keep());
-    if (this.connection.isUp) void this.#keep();
+  begin(): void {
+    this.#stop = this.connection.onUp(() => void this.#renew());
+    if (this.connection.isUp) void this.#renew();
   }
 
   /** Removes it. Waits for Redis for a second at most. */
@@ -79,13 +79,13 @@ export class ClientRecord {
     await new Deadline(times, ANSWER_MS, undefined).race(this.#write(1));
   }
 
-  async #keep(): Promise<void> {
+  async #renew(): Promise<void> {
     const { clock } = this.session;
     clock.cancel(this.#timer);
     await this.#write(KEPT_MS);
     clock.cancel(this.#timer);
     if (this.#stop === undefined) return;
-    this.#timer = clock.after(REPEATED_MS, () => void this.#keep());
+    this.#timer = clock.after(REPEATED_MS, () => void this.#renew());
     this.#timer?.unref();
   }
 

@@ -8,7 +8,7 @@ import { leadOf } from './holding/owner-steps.js';
 import type { HoldProtocol } from './holding/protocol.js';
 import { surroundingLeases } from './holding/scope.js';
 import type { LockContext } from './lock-context.js';
-import { frameOf, presentPlace } from './place.js';
+import { frameOf, presentCallSite } from './call-site.js';
 import { ANSWER_MS } from './redis/connection.js';
 import { untilAnswered } from './redis/retry.js';
 import { Deadline, OVER } from './time/deadline.js';
@@ -36,7 +36,7 @@ export function refuseNested(
 ): ResolvedAcquireOptions {
   if (nesting === 'none') return options;
   const key = context.keys.key(name);
-  const calledAt = presentPlace(`Lock ${quoteName(name)} was acquired here`);
+  const calledAt = presentCallSite(`Lock ${quoteName(name)} was acquired here`);
   for (const { hold } of surroundingLeases()) {
     if (hold.session !== context || hold.key !== key) continue;
     const { calledAt: cause, label } = hold.options;

@@ -1,12 +1,12 @@
 import type { ResolvedAcquireOptions } from './api/options.js';
+import { ByKey } from './holding/by-key.js';
 import { HeldLease } from './holding/held-lease.js';
 import { Hold } from './holding/hold.js';
+import { KeyUse } from './holding/keys-in-use.js';
 import type { HoldProtocol } from './holding/protocol.js';
 import { Release, type Releases } from './release.js';
-import { ByKey } from './waiting/by-key.js';
-import { KeyUse } from './waiting/keys-in-use.js';
 import { Waiter } from './waiting/waiter.js';
-import { queueFor } from './waiting/wait-queues.js';
+import { newQueue } from './waiting/wait-queues.js';
 
 /**
  * One instance of each class that lives as long as a call, kept as long as the session. V8 drops
@@ -28,7 +28,7 @@ export function shapesOf(
   const release = new Release(releases, lease, NOTHING, NOTHING);
   release.askedAt = TIME;
   const use = new KeyUse('', new ByKey());
-  return [waiter, lease, release, use, queueFor(queues, hold, use)];
+  return [waiter, lease, release, use, newQueue(queues, hold, use)];
 }
 
 const NOTHING = () => undefined;

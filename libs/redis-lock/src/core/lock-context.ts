@@ -2,13 +2,13 @@ import type { LockKind } from './api/observer.js';
 import type { LockSettings } from './api/settings.js';
 import type { Hold } from './holding/hold.js';
 import { Holds } from './holding/holds.js';
+import { KeysInUse } from './holding/keys-in-use.js';
 import type { OwnerId } from './holding/protocol.js';
 import { Unleased } from './holding/unleased.js';
 import { ANSWER_MS, type RedisConnection } from './redis/connection.js';
 import { Session } from './session.js';
 import { systemClock, type Clock } from './time/clock.js';
 import { systemRandom, type Random } from './time/random.js';
-import { KeysInUse } from './waiting/keys-in-use.js';
 import { WaitQueues } from './waiting/wait-queues.js';
 
 /** Everything that the locks of one connection share, and how all of it ends. */

@@ -112,7 +112,7 @@ export class Release extends Patience implements Leaving {
     // After a cut, the first delivery may have freed the lock before the second.
     const mayBeOurs = reply.resent && holdCount === 0 && reply.sentAt < hold.validUntil;
     const lost = isAbsent && !mayBeOurs ? releases.holds.lose(hold, 'gone') : undefined;
-    if (holdCount === 0 && value === 'opened') releases.queues.leftToOutsiders(hold);
+    if (holdCount === 0 && value === 'reserved') releases.queues.outsiders.seen(hold.key);
     if (holdCount === 0) releases.holds.left(this, value === 'absent' ? 'unknown' : 'done');
     this.over(lost);
   }

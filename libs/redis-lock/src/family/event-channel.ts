@@ -24,7 +24,7 @@ export class EventChannel implements InnerObserver {
   ) {}
 
   get hearsCalls(): boolean {
-    return events.hasSubscribers || hearsCalls(this.next);
+    return events.hasSubscribers || (this.next !== undefined && hearsCalls(this.next));
   }
 
   observe(event: LockEvent): void {

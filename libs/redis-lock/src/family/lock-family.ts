@@ -93,7 +93,7 @@ export class LockFamily implements AsyncDisposable {
    */
   open(): void {
     this.#connection.open();
-    for (const record of this.#records) record.keep();
+    for (const record of this.#records) record.begin();
     const clients = this.#contexts.map(({ client }) => client);
     tell(this.context.settings.observer, { type: 'opened', clients, ...HERE });
   }

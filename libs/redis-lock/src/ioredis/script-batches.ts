@@ -206,12 +206,12 @@ export class ScriptBatches implements AnswerListener<Batch> {
   /** By its digest; a server that has forgotten the script gets the text. */
   #send(batch: Batch, isKnown = true): void {
     const first = batch[0];
-    const isAlone = batch.length === 1;
-    if (!isAlone && this.isMoving(firstKeyOf(first))) {
+    const isSingle = batch.length === 1;
+    if (!isSingle && this.isMoving(firstKeyOf(first))) {
       for (const one of this.#order.splitUp(batch)) this.#send(one);
       return;
     }
-    const { lua, sha1, keys, args } = isAlone ? first : this.#together(batch);
+    const { lua, sha1, keys, args } = isSingle ? first : this.#together(batch);
     this.watch?.sent();
     if (isKnown && this.#redis !== undefined) {
       const command = new ScriptCommand([sha1, keys.length, ...keys, ...args], batch, this);

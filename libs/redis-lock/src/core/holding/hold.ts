@@ -34,9 +34,8 @@ export interface HoldGuard {
 
 /** The key of a hold, counted among the keys in use until the hold is over. */
 export interface CountedKey {
-  holder: Hold | undefined;
-  /** Only the hold uses it. */
   readonly isOnly: boolean;
+  forget(hold: Hold): boolean;
   end(isReader?: boolean): void;
 }
 

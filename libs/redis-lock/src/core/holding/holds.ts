@@ -41,7 +41,7 @@ export class Holds {
   }
 
   /** A lease that Redis has just granted was added to the hold. */
-  keep(hold: Hold, now: number): void {
+  granted(hold: Hold, now: number): void {
     if (hold.guard === undefined) this.watchdog.add(hold, now);
     else this.watchdog.replan(hold);
   }
@@ -104,7 +104,7 @@ export class Holds {
     if (hold.isLive) {
       hold.end();
       const { observer } = this.session.settings;
-      if (hearsCalls(observer)) {
+      if (observer !== undefined && hearsCalls(observer)) {
         const { name, kind, label, heldMs } = hold;
         tell(observer, { type: 'released', name, kind, label, outcome, heldMs });
       }

@@ -31,13 +31,13 @@ export class OwnerSteps {
    * The number of scripts of this owner on their way, and the steps that wait for their answers.
    */
   private steps = 0;
-  private inTurn: (() => void)[] | undefined = undefined;
+  private later: (() => void)[] | undefined = undefined;
 
   constructor(readonly session: Session) {}
 
   /** A script of this owner is on its way, or a step waits. */
   get isBusy(): boolean {
-    return this.steps > 0 || this.inTurn !== undefined;
+    return this.steps > 0 || this.later !== undefined;
   }
 
   /** A script of this owner is sent at this moment. */
@@ -55,7 +55,7 @@ export class OwnerSteps {
   answered(): void {
     this.steps -= 1;
     // Later: first the sender of the step receives its answer.
-    if (this.inTurn === undefined || this.steps > 0) return;
+    if (this.later === undefined || this.steps > 0) return;
     queueMicrotask(() => {
       this.goOn();
     });
@@ -83,7 +83,7 @@ export class OwnerSteps {
   whenFree<T>(begin: () => T | Promise<T>): Promise<T> {
     const scope = new AsyncResource('LockStep');
     return new Promise((resolve) => {
-      (this.inTurn ??= []).push(() => {
+      (this.later ??= []).push(() => {
         // A step that throws rejects.
         resolve(
           new Promise<T>((go) => {
@@ -97,10 +97,10 @@ export class OwnerSteps {
   private goOn(): void {
     // A step that fails before it sends leaves room for the next.
     while (this.steps === 0) {
-      const next = this.inTurn?.shift();
+      const next = this.later?.shift();
       if (next === undefined) break;
       next();
     }
-    if (this.inTurn?.length === 0) this.inTurn = undefined;
+    if (this.later?.length === 0) this.later = undefined;
   }
 }

@@ -96,12 +96,12 @@ export type AcquireAnswer =
  * - `passed`: the successor holds it.
  * - `had`: the successor held it before this script, and this owner did not.
  * - `yielded`: another process is next, and the successor sends its own attempts.
- * - `opened`: freed, and the successor stands back for outsiders.
+ * - `reserved`: freed for outsiders, and the successor stands back for outsiders.
  * - `unannounced`: freed or handed over, but no message was published.
  * - `absent`: this owner did not hold it.
  */
 export type ReleaseAnswer =
-  'done' | 'passed' | 'had' | 'yielded' | 'opened' | 'unannounced' | 'absent';
+  'done' | 'passed' | 'had' | 'yielded' | 'reserved' | 'unannounced' | 'absent';
 
 export interface Renewal {
   readonly key: string;

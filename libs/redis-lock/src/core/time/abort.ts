@@ -51,6 +51,22 @@ export function listenTo(signal: AbortSignal, listener: AbortListener): void {
   audience.listeners.add(listener);
 }
 
+/**
+ * Listens to the signal and takes a step, unless the signal has aborted. A signal that is listened
+ * to may abort, throw, close the session or use the key. After an error nothing listens.
+ */
+export function listenBefore<T>(signal: AbortSignal, listener: AbortListener, step: () => T): T {
+  refuseAborted(signal);
+  listenTo(signal, listener);
+  try {
+    refuseAborted(signal);
+    return step();
+  } catch (error) {
+    unlistenTo(signal, listener);
+    throw error;
+  }
+}
+
 export function unlistenTo(signal: AbortSignal, listener: AbortListener): void {
   const audience = audiences.get(signal);
   if (audience?.listeners.delete(listener) !== true || audience.listeners.size > 0) return;

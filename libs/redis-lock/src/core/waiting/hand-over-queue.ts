@@ -30,7 +30,7 @@ export class HandOverQueue extends WaitQueue {
     // If each waiter has its own entry, no process claims for it.
     const isBatchOver = this.hasOwnGrants && this.claims.isBatchOver(hold, next);
     next.claim = isBatchOver ? this.claims.claimFor(next, this.wakeUps.hearsGrants) : undefined;
-    this.expectAnswer(next);
+    this.attempts.expect(next);
     return next;
   }
 
@@ -39,7 +39,7 @@ export class HandOverQueue extends WaitQueue {
    */
   onReleased(hold: Hold, next: Waiter, reply: Reply<ReleaseAnswer> | undefined): void {
     next.asker.answered?.();
-    this.answered(next);
+    this.attempts.end(next);
     if (reply === undefined) {
       this.goOn(true);
       return;
@@ -52,10 +52,10 @@ export class HandOverQueue extends WaitQueue {
       next.batchSince = isNewBatch ? Math.floor(sentAt) : hold.batchSince;
       if (value === 'passed' && next.mode === 'start') this.grant(next, sentAt, undefined);
       else this.letEnter(next);
-    } else if (value === 'opened' || value === 'done') {
-      this.busy(this.queues.session.settings.claimTimeMs);
+    } else if (value === 'reserved' || value === 'done') {
+      this.busy(this.kind.session.settings.claimTimeMs);
       // Its own attempt shows the window.
-      if (value === 'opened' && this.madeWakeUps?.hearsGrants === true) this.ask();
+      if (value === 'reserved' && this.madeWakeUps?.hearsGrants === true) this.ask();
     } else {
       // The successor's own script shows whether the lock is free, or who holds it.
       this.goOn(true);
@@ -114,7 +114,7 @@ export class HandOverQueue extends WaitQueue {
     const isHearing = this.madeWakeUps?.hearsGrants === true;
     const isPolling = this.madeWakeUps?.isDeaf === true;
     const isQueued = this.madeClaims?.isOf(waiter) === true;
-    const isPolled = isPolling || this.queues.session.settings.wakeUp === 'poll';
+    const isPolled = isPolling || this.kind.session.settings.wakeUp === 'poll';
     if (!isHearing && !isPolled && !isQueued) return undefined;
     const past = this.isPast ? this.window?.untilMs : 0;
     return this.claims.claimFor(waiter, isHearing, past, this.ended);
@@ -129,9 +129,9 @@ export class HandOverQueue extends WaitQueue {
    * confirmation of the subscription sends the attempt.
    */
   protected override begin(waiter: Waiter): void {
-    const { queues, key, id } = this;
-    const isFree = this.asking === undefined && this.liveHolder === undefined;
-    const isBeside = queues.besideOutsiders.has(key) && !queues.standsBack(id);
+    const { outsiders } = this.kind;
+    const isFree = this.attempts.waiter === undefined && this.liveHolder === undefined;
+    const isBeside = outsiders.has(this.key) && !outsiders.areFirst(this.id);
     if (waiter.once || !isFree || !isBeside) {
       super.begin(waiter);
       return;
@@ -143,27 +143,27 @@ export class HandOverQueue extends WaitQueue {
   /** The successor holds it with a count of 0, and runs `acquire` by itself. */
   private letEnter(next: Waiter): void {
     if (!next.isQueued && !next.hasLock) void next.tooLate();
-    this.last = this.busyFor(next.leaseTimeMs);
-    this.answerOnce(Infinity);
+    this.attempts.setBusy(next.leaseTimeMs);
+    this.refuseOnce(Infinity);
     this.goOn(true);
   }
 
   /** This owner holds the lock, was granted it, requests it, or its release is not over. */
   private isOurs(owner: OwnerId): boolean {
-    const isHeld = owner === this.queues.holderOf(this.use)?.owner || owner === this.use.granted;
-    return isHeld || this.queues.isEnding(owner) || owner === this.asking?.asker.owner;
+    const isHeld = owner === this.holder?.owner || owner === this.use.granted;
+    return isHeld || this.kind.isEnding(owner) || owner === this.attempts.waiter?.asker.owner;
   }
 
   /** One at a time: a repeated message must not send a script each time. */
   private async giveBack(owner: OwnerId): Promise<void> {
     if (this.isGivingBack || !this.hasOwnGrants) return;
     this.isGivingBack = true;
-    await this.cancelStray(owner);
+    await this.waiters.first?.asker.cancelStray?.(owner);
     this.isGivingBack = false;
   }
 
   private get claims(): Claims {
-    return (this.madeClaims ??= new Claims(this.queues.session));
+    return (this.madeClaims ??= new Claims(this.kind.session));
   }
 
   /** Grants have their own channel, for all owners of this process. */

@@ -62,7 +62,10 @@ export function shortLeaseError(
   return new LockArgumentError(message, { lockName: name });
 }
 
-export function backendErrorOf(known: Known & { kind: 'none' | 'failed' }): LockBackendError {
-  if (known.kind === 'failed') return known.error;
-  return new LockBackendError('Redis did not answer', { retryable: true, outcome: 'unknown' });
+/** Why a call still waits, for its `waiting` event. */
+export function reasonFor(known: Known): { error?: LockBackendError; blockedBy?: 'unset' } {
+  if (known.kind === 'failed') return { error: known.error };
+  if (known.kind === 'busy') return isUnset(known) ? { blockedBy: 'unset' } : {};
+  const details = { retryable: true, outcome: 'unknown' } as const;
+  return { error: new LockBackendError('Redis did not answer', details) };
 }

@@ -1,95 +1,116 @@
 import { LockBackendError, LockShutdownError } from '../api/errors.js';
 import type { Asker, Channels } from '../holding/asker.js';
-import type { Hold } from '../holding/hold.js';
+import type { Hold, HoldListener } from '../holding/hold.js';
+import type { KeyUse } from '../holding/keys-in-use.js';
 import type { AcquireAnswer, Claim, OwnerId } from '../holding/protocol.js';
-import { ANSWER_MS, type Reply } from '../redis/connection.js';
-import type { KeyUse } from './keys-in-use.js';
+import type { Reply } from '../redis/connection.js';
+import type { Session } from '../session.js';
+import { Attempts } from './attempts.js';
+import type { Crowd } from './crowd.js';
 import { isUnset, NONE, type Busy, type Known } from './known.js';
+import type { Outsiders } from './outsiders.js';
 import { WakeUps, type WakeUpListener } from './wake-ups.js';
-import type { WaitQueues } from './wait-queues.js';
-import type { Waiter } from './waiter.js';
+import type { Queue, Waiter } from './waiter.js';
 import { WaiterList } from './waiter-list.js';
+
+/** The queues of one kind, as one of them calls them. It listens to the holds of that kind. */
+export interface QueueKind extends HoldListener {
+  readonly session: Session;
+  /** A grant does not keep others out. */
+  readonly isShared: boolean;
+  readonly outsiders: Outsiders;
+  /**
+   * This owner is being released, or was released and still holds the key in Redis (`minHoldMs`).
+   * Its release may go again, behind a script that is sent now.
+   */
+  isEnding(owner: OwnerId): boolean;
+  /** The queue has no waiters, and no attempt is on its way. */
+  closed(queue: WaitQueue): void;
+}
 
 /**
  * The waiters of one key in this process: first come, first served. Redis knows only the first.
- * - `asking`: a script for the waiter `asking` is on its way.
- * - `parked`: another owner holds the lock. A message, a poll or the release of a local holder ends
- *   that.
- * - `idle`: there are no waiters.
+ * A script for one of them is on its way, or all are parked: another owner holds the lock. A
+ * message, a poll or the release of a local holder ends that.
  */
-export class WaitQueue implements WakeUpListener {
+export class WaitQueue implements Queue, WakeUpListener {
   readonly waiters = new WaiterList();
+  /** The queues of all owners of the key, if each owner has a queue. */
+  crowd: Crowd<WaitQueue> | undefined = undefined;
   /** It is the queue of its id. */
-  isOpen = true;
-  /** The waiter may have left meanwhile. */
-  asking: Waiter | undefined = undefined;
-  private askedAt = 0;
-  private askAgain = false;
-  private attempts = 0;
-  /**
-   * The connection's `sendCount` at the last attempt. While it stays the same, the attempt is not
-   * sent yet. Then it also serves a caller that comes now.
-   */
-  private sendCountAtAsk: number | undefined = undefined;
+  private isOpen = true;
+  protected readonly attempts: Attempts;
   /**
    * In Redis' queue an owner of this process is ahead, and hands the lock over to the first waiter.
    */
   private isBehindOwn = false;
-  protected last: Known = NONE;
   private madeChannels: Channels | undefined = undefined;
   protected madeWakeUps: WakeUps | undefined = undefined;
 
   readonly key: string;
   readonly id: string;
-  readonly isLed: boolean;
+  private readonly isLed: boolean;
 
   constructor(
-    readonly queues: WaitQueues,
+    protected readonly kind: QueueKind,
     { key, queueId, isLed }: Asker,
-    readonly use: KeyUse,
+    protected readonly use: KeyUse,
   ) {
+    this.attempts = new Attempts(kind.session);
     this.key = key;
     this.id = queueId;
     this.isLed = isLed === true;
   }
 
-  get state(): 'idle' | 'asking' | 'parked' {
-    if (this.asking !== undefined) return 'asking';
-    return this.waiters.size === 0 ? 'idle' : 'parked';
+  /** The queue that sends attempts for all owners of the key, or for its own waiters. */
+  private get leader(): WaitQueue {
+    return (this.isLed ? this.crowd?.first : undefined) ?? this;
   }
 
-  /** The last answer. `NONE` once a newer attempt has no answer for `ANSWER_MS`. */
   get known(): Known {
-    const isOwed =
-      this.asking !== undefined && this.queues.session.clock.now() - this.askedAt > ANSWER_MS;
-    return isOwed ? NONE : this.last;
+    return this.leader.attempts.known;
+  }
+
+  isAsking(waiter: Waiter): boolean {
+    return this.attempts.waiter === waiter;
   }
 
   add(waiter: Waiter): void {
-    const { waiters } = this;
+    const { attempts, crowd, waiters } = this;
     const isFirst = waiters.size === 0;
     waiter.queue = this;
     if (waiter.once && waiters.waiting > 0) {
-      const { known } = this;
+      const { known } = attempts;
       // After a grant that keeps no other owner out, the next waiter sends its attempt at once.
-      const isAnswered = !this.queues.isShared || this.asking === undefined;
-      if (known.kind === 'busy' && isAnswered && !this.isSetBy(waiter)) {
+      const isAnswered = !this.kind.isShared || attempts.waiter === undefined;
+      if (known.kind === 'busy' && isAnswered && !attempts.isSetBy(waiter)) {
         // A waiter is ahead. It acquires the lock if that is free by now.
         waiter.refuse(known);
         return;
       }
     }
-    const { sendCount } = this.queues.session.connection;
-    const isUnsent = sendCount !== undefined && this.sendCountAtAsk === sendCount;
-    waiter.since = isUnsent ? this.attempts : this.attempts + 1;
+    waiter.since = attempts.next;
     waiters.add(waiter);
+    // Before its attempt: the answer looks for it there.
+    if (!waiter.once) crowd?.join(this);
     if (isFirst) this.begin(waiter);
-    else if (this.isSetBy(waiter)) this.ask();
+    else if (attempts.isSetBy(waiter)) this.ask();
   }
 
-  /** The waiter has left, or has its grant. */
   leave(waiter: Waiter): void {
-    const isAsking = this.asking === waiter;
+    const { crowd } = this;
+    if (crowd === undefined || waiter.once) {
+      this.drop(waiter);
+      return;
+    }
+    const { known, leader } = this;
+    crowd.leave(this);
+    this.drop(waiter);
+    if (this.isLed && leader === this) crowd.lead(known, this.kind.session.clock.now());
+  }
+
+  private drop(waiter: Waiter): void {
+    const isAsking = this.isAsking(waiter);
     if (!this.waiters.drop(waiter)) return;
     const hasClaim = this.forget?.(waiter) === true;
     if (this.waiters.size === 0) this.rest();
@@ -103,30 +124,27 @@ export class WaitQueue implements WakeUpListener {
    * are not set, a waiter that sets them goes first.
    */
   ask(): void {
+    const { attempts } = this;
     const next = this.setter ?? this.waiters.first;
     if (next === undefined) return;
-    if (this.asking !== undefined) {
-      this.askAgain = true;
+    if (attempts.waiter !== undefined) {
+      attempts.mustRepeat = true;
       return;
     }
-    this.expectAnswer(next);
-    this.sendCountAtAsk = this.queues.session.connection.sendCount;
-    next.ask(this.claimOf?.(next), ++this.attempts);
+    const attempt = attempts.begin(next);
+    next.ask(this.claimOf?.(next), attempt);
   }
 
-  /** As `add`, for a waiter that has sent its attempt alone. */
+  /** As `add`, for a waiter that has sent its first attempt alone. */
   adopt(waiter: Waiter): void {
     waiter.queue = this;
     this.waiters.add(waiter);
-    this.asking = waiter;
-    this.askedAt = waiter.startedAt;
-    this.attempts = waiter.since;
-    this.sendCountAtAsk = waiter.sendCountAtAsk;
+    this.attempts.adopt(waiter);
   }
 
   onReply(waiter: Waiter, attempt: number, { value, sentAt }: Reply<AcquireAnswer>): void {
-    const isOverridden = this.asking !== waiter;
-    this.answered(waiter);
+    const isOverridden = !this.isAsking(waiter);
+    this.attempts.end(waiter);
     if (value.kind === 'granted') {
       if (value.isForAll === true) this.grantAll(attempt, sentAt);
       else this.grant(waiter, sentAt, value.fencingToken);
@@ -135,15 +153,24 @@ export class WaitQueue implements WakeUpListener {
     // A newer attempt is on its way. Its answer counts.
     if (isOverridden) return;
     this.isBehindOwn = value.kind === 'busy' && value.isBehindOwn === true;
-    if (value.kind === 'busy') this.queues.heard(this, value, this.last);
-    if (value.kind === 'busy') this.busy(value.remainingMs, value.isUnset && 'unset');
+    if (value.kind === 'busy') this.refused(value);
     else this.busy(0);
   }
 
+  private refused(answer: AcquireAnswer & { kind: 'busy' }): void {
+    const { attempts, crowd, waiters } = this;
+    if (answer.window !== undefined) this.kind.outsiders.seen(this.key);
+    if (this.isLed && crowd?.first === this) {
+      const strays = crowd.heard(answer, attempts.last);
+      if (strays.length > 0) void waiters.first?.asker.cancelStrays?.(strays);
+    }
+    this.busy(answer.remainingMs, answer.isUnset && 'unset');
+  }
+
   onError(waiter: Waiter, error: unknown): void {
-    this.answered(waiter);
+    this.attempts.end(waiter);
     const isPassing = error instanceof LockBackendError && error.retryable;
-    if (isPassing) this.last = { kind: 'failed', error };
+    if (isPassing) this.attempts.last = { kind: 'failed', error };
     if (!waiter.isQueued) {
       // Redis may have granted this attempt, or an earlier one.
       if (waiter.isUncertain && !waiter.hasLock) void waiter.tooLate();
@@ -159,14 +186,15 @@ export class WaitQueue implements WakeUpListener {
 
   /** The answer concerns all waiters. */
   busy(remainingMs: number, blockedBy?: Busy['blockedBy']): void {
+    const { attempts } = this;
     // Otherwise a newer answer is on its way.
-    if (this.asking === undefined) this.last = this.busyFor(remainingMs, blockedBy);
-    this.goOn(this.answerOnce(this.attempts) || this.setter !== undefined);
+    if (attempts.waiter === undefined) attempts.setBusy(remainingMs, blockedBy);
+    this.goOn(this.refuseOnce(attempts.count) || this.setter !== undefined);
   }
 
-  goOn(askAgain = this.askAgain): void {
+  goOn(mustAsk = false): void {
     if (this.waiters.size === 0) this.rest();
-    else if (askAgain || this.askAgain) this.ask();
+    else if (mustAsk || this.attempts.mustRepeat) this.ask();
     else this.park();
   }
 
@@ -177,23 +205,19 @@ export class WaitQueue implements WakeUpListener {
   }
 
   hint(): void {
-    if (!this.queues.standsBack(this.id)) this.ask();
+    if (!this.kind.outsiders.areFirst(this.id)) this.ask();
   }
 
   onPoll(): void {
-    const isAsking = this.asking !== undefined && this.asking === this.waiters.first;
-    if (isAsking || this.queues.standsBack(this.id)) {
+    const { first } = this.waiters;
+    const isAsking = first !== undefined && this.isAsking(first);
+    if (isAsking || this.kind.outsiders.areFirst(this.id)) {
       this.wakeUps.pollIn();
     } else {
       // An attempt whose waiter has left must not delay the others.
-      this.asking = undefined;
+      this.attempts.waiter = undefined;
       this.ask();
     }
-  }
-
-  /** Releases the grant of another owner of this process, which has left. */
-  cancelStray(owner: OwnerId): Promise<void> | undefined {
-    return this.waiters.first?.asker.cancelStray?.(owner);
   }
 
   /** If the lock is handed over: the claim that goes out with a waiter's attempt. */
@@ -207,24 +231,25 @@ export class WaitQueue implements WakeUpListener {
 
   protected begin(waiter: Waiter): void {
     const holder = waiter.once ? undefined : this.liveHolder;
-    if (holder !== undefined) this.last = this.busyFor(holder.remainingMs);
+    if (holder !== undefined) this.attempts.setBusy(holder.remainingMs);
     // The waiter of the running attempt has left, and its answer may never come.
-    if (this.asking !== undefined) this.wakeUps.pollIn();
-    else if (!waiter.once && this.queues.standsBack(this.id)) this.wakeUps.pollIn();
+    if (this.attempts.waiter !== undefined) this.wakeUps.pollIn();
+    else if (!waiter.once && this.kind.outsiders.areFirst(this.id)) this.wakeUps.pollIn();
     // A local owner holds it in a batch. Its release names this waiter, which needs no attempt.
     else if (holder !== undefined && holder.batchCount > 0) this.park();
     else this.ask();
   }
 
   protected grant(waiter: Waiter, sentAt: number, fencingToken: number | undefined): void {
-    this.answered(waiter);
-    if (this.waiters.drop(waiter)) {
+    const { attempts, waiters } = this;
+    attempts.end(waiter);
+    if (waiters.drop(waiter)) {
       const { owner } = waiter.asker;
       this.forget?.(waiter);
       // The owner uses the key from now on, before its call goes on.
       if (owner !== undefined) waiter.use = this.use.begin();
       waiter.grant(sentAt, fencingToken);
-      if (this.waiters.size > 0 || this.asking !== undefined) this.goOnBehind(waiter);
+      if (waiters.size > 0 || attempts.waiter !== undefined) this.goOnBehind(waiter);
     } else if (!waiter.hasLock) {
       void waiter.tooLate().then(() => {
         this.ask();
@@ -235,13 +260,13 @@ export class WaitQueue implements WakeUpListener {
 
   /** The others wait for another holder from now on. */
   private goOnBehind(granted: Waiter): void {
-    const { isShared } = this.queues;
+    const { isShared } = this.kind;
     this.madeWakeUps?.restart();
-    this.last = this.busyFor(isShared ? 0 : granted.leaseTimeMs);
+    this.attempts.setBusy(isShared ? 0 : granted.leaseTimeMs);
     this.use.granted = granted.asker.owner;
-    if (!isShared) this.answerOnce(Infinity);
+    if (!isShared) this.refuseOnce(Infinity);
     // The release of a local holder ends the wait: no script is needed before.
-    this.askAgain = isShared;
+    this.attempts.mustRepeat = isShared;
   }
 
   /**
@@ -249,7 +274,7 @@ export class WaitQueue implements WakeUpListener {
    * attempt.
    */
   private grantAll(attempt: number, sentAt: number): void {
-    this.last = NONE;
+    this.attempts.last = NONE;
     for (const waiter of this.waiters.since(attempt)) {
       this.waiters.drop(waiter);
       waiter.grant(sentAt, undefined);
@@ -257,62 +282,48 @@ export class WaitQueue implements WakeUpListener {
     this.goOn(true);
   }
 
-  /**
-   * Refuses the single attempts, which have their answer. The first waiter may have come after
-   * attempt `newest`, which Redis answered. Then it needs its own attempt, and this returns `true`.
-   * The single attempts behind it have a waiter ahead, which acquires the lock if it is free.
-   */
-  protected answerOnce(newest: number): boolean {
-    const { last } = this;
-    if (last.kind !== 'busy') return false;
-    let isTooLate = false;
-    for (const waiter of this.waiters.once()) {
-      if ((waiter === this.waiters.first && waiter.since > newest) || this.isSetBy(waiter)) {
-        isTooLate = true;
-        continue;
-      }
-      this.waiters.drop(waiter);
-      waiter.refuse(last);
-    }
-    return isTooLate;
-  }
-
-  protected expectAnswer(waiter: Waiter): void {
-    this.asking = waiter;
-    this.askedAt = this.queues.session.clock.now();
-    this.askAgain = false;
-  }
-
-  protected answered(waiter: Waiter): void {
-    if (this.asking === waiter) this.asking = undefined;
+  protected refuseOnce(newest: number): boolean {
+    const { last } = this.attempts;
+    return last.kind === 'busy' && this.waiters.refuseOnce(last, newest);
   }
 
   private park(): void {
-    if (this.asking !== undefined) return;
-    const { last, wakeUps } = this;
-    if (last.kind === 'busy' && this.queues.session.settings.wakeUp === 'message') {
-      // The holder was granted it at this moment, or its lease is not over.
-      const isOurs = this.use.granted !== undefined || this.liveHolder !== undefined;
+    const { wakeUps } = this;
+    const { last, waiter } = this.attempts;
+    if (waiter !== undefined) return;
+    // The holder was granted it at this moment, or its lease is not over.
+    const isOurs = this.use.granted !== undefined || this.liveHolder !== undefined;
+    if (last.kind === 'busy' && this.kind.session.settings.wakeUp === 'message') {
       if (isOurs || this.isBehindOwn) wakeUps.expect();
       else wakeUps.listen();
     }
-    if (last.kind !== 'busy' || this.queues.polls(this)) wakeUps.pollAfter(last);
+    if (last.kind !== 'busy' || this.leader === this) wakeUps.pollAfter(last, isOurs);
   }
 
   private rest(): void {
     this.madeWakeUps?.stop();
     this.madeWakeUps = undefined;
-    if (this.asking === undefined) this.queues.onIdle(this);
+    if (this.attempts.waiter !== undefined || !this.isOpen) return;
+    this.isOpen = false;
+    this.use.end();
+    this.kind.closed(this);
+  }
+
+  /** The hold of this process, if it hands over to this queue. */
+  protected get holder(): Hold | undefined {
+    const { holder } = this.use;
+    // Another kind of lock may have the same name. In Redis' queue each owner has its own place.
+    return holder?.listener === this.kind && holder.queueId === this.key ? holder : undefined;
   }
 
   /** Its lease is not over, by the local clock. */
   protected get liveHolder(): Hold | undefined {
-    const holder = this.queues.holderOf(this.use);
+    const { holder } = this;
     return holder !== undefined && holder.remainingMs > 0 ? holder : undefined;
   }
 
   protected get wakeUps(): WakeUps {
-    return (this.madeWakeUps ??= new WakeUps(this.queues.session, this));
+    return (this.madeWakeUps ??= new WakeUps(this.kind.session, this));
   }
 
   get channels(): Channels {
@@ -321,17 +332,8 @@ export class WaitQueue implements WakeUpListener {
     return this.madeChannels ?? NO_CHANNELS;
   }
 
-  protected busyFor(remainingMs: number, blockedBy: Busy['blockedBy'] = 'other'): Known {
-    return { kind: 'busy', until: this.queues.session.clock.now() + remainingMs, blockedBy };
-  }
-
-  /** The permits are not set, and the attempt of this waiter sets them. */
-  private isSetBy({ asker }: Waiter): boolean {
-    return isUnset(this.last) && asker.capacity !== undefined;
-  }
-
   private get setter(): Waiter | undefined {
-    return isUnset(this.last) ? this.waiters.firstToSet : undefined;
+    return isUnset(this.attempts.last) ? this.waiters.firstToSet : undefined;
   }
 }
 

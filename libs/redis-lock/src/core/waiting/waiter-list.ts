@@ -1,3 +1,4 @@
+import { isUnset, type Busy } from './known.js';
 import type { Waiter } from './waiter.js';
 
 /** The local waiters of one key, in the order of arrival. Each is a link of the list. */
@@ -64,10 +65,24 @@ export class WaiterList {
     return waiters;
   }
 
-  /** The single attempts among them. */
-  once(): Waiter[] {
-    return this.onceCount === 0 ? NOBODY : this.since(Infinity).filter(({ once }) => once);
+  /**
+   * Refuses the single attempts, which have their answer. The first waiter may have come after
+   * attempt `newest`, which Redis answered. Then it needs its own attempt, and this returns `true`.
+   * The single attempts behind it have a waiter ahead, which acquires the lock if it is free.
+   */
+  refuseOnce(answer: Busy, newest: number): boolean {
+    if (this.onceCount === 0) return false;
+    let isTooLate = false;
+    for (const waiter of this.since(Infinity)) {
+      if (!waiter.once) continue;
+      const isSetting = isUnset(answer) && waiter.asker.capacity !== undefined;
+      if (isSetting || (waiter === this.first && waiter.since > newest)) {
+        isTooLate = true;
+        continue;
+      }
+      this.drop(waiter);
+      waiter.refuse(answer);
+    }
+    return isTooLate;
   }
 }
-
-const NOBODY: Waiter[] = [];

@@ -3,31 +3,15 @@ import { AsyncResource } from 'node:async_hooks';
 import { LockBackendError } from '../api/errors.js';
 import { tell, type LockSubject } from '../api/observer.js';
 import type { Asker } from '../holding/asker.js';
-import type { Claim, OwnerId, Successor } from '../holding/protocol.js';
-import { ANSWER_MS } from '../redis/connection.js';
+import type { KeyUse } from '../holding/keys-in-use.js';
+import type { AcquireAnswer, Claim, OwnerId, Successor } from '../holding/protocol.js';
+import { ANSWER_MS, type Reply } from '../redis/connection.js';
 import { asUnknown } from '../redis/retry.js';
 import type { Session } from '../session.js';
-import {
-  listenTo,
-  reasonOf,
-  refuseAborted,
-  unlistenTo,
-  type AbortListener,
-} from '../time/abort.js';
+import { listenBefore, reasonOf, unlistenTo, type AbortListener } from '../time/abort.js';
 import { outOfScope } from '../time/clock.js';
 import type { Group, Timed } from '../time/timer-heap.js';
-import {
-  backendErrorOf,
-  isUnset,
-  noAnswerError,
-  NONE,
-  type Busy,
-  type Known,
-  type Refusal,
-} from './known.js';
-import type { KeyUse } from './keys-in-use.js';
-import type { WaitQueue } from './wait-queue.js';
-import type { WaitQueues } from './wait-queues.js';
+import { noAnswerError, NONE, reasonFor, type Busy, type Known, type Refusal } from './known.js';
 
 /** After this time the observer receives a `waiting` event. */
 const SLOW_WAIT_MS = 1_000;
@@ -41,6 +25,32 @@ export const GRANTED = Symbol('granted');
 
 export type Outcome = typeof GRANTED | Refusal;
 
+/** The queues that a waiter enters. */
+export interface WaitingRoom {
+  /**
+   * Checks that the caller may wait. Returns the use of its key, if there is one.
+   * @param isLetIn the limits do not concern it
+   * @throws {LockShutdownError} the application is closing
+   * @throws {LockLimitError} there is no room for another waiter, or for another key
+   */
+  admit(waiter: Waiter, isLetIn: boolean): KeyUse | undefined;
+  /** @param use the use of its key */
+  add(waiter: Waiter, use: KeyUse | undefined): void;
+}
+
+/** The queue of a waiter. The room stands in for it while the waiter has none. */
+export interface Queue {
+  /** The last answer for the waiters of the queue. */
+  readonly known: Known;
+  /** The waiter's attempt is on its way. */
+  isAsking(waiter: Waiter): boolean;
+  /** The answer to its attempt. */
+  onReply(waiter: Waiter, attempt: number, reply: Reply<AcquireAnswer>): void;
+  onError(waiter: Waiter, error: unknown): void;
+  /** The waiter has left, or has its grant. */
+  leave(waiter: Waiter): void;
+}
+
 /** One call that may have to wait, from its start until it is granted, refused or aborted. */
 export class Waiter implements Timed, AbortListener, Successor {
   heapIndex = -1;
@@ -49,8 +59,7 @@ export class Waiter implements Timed, AbortListener, Successor {
   next: Waiter | undefined = undefined;
   previous: Waiter | undefined = undefined;
   isQueued = false;
-  queues: WaitQueues | undefined = undefined;
-  queue: WaitQueue | undefined = undefined;
+  queue: Queue | undefined = undefined;
   /** The use of its key: while it sends its attempts alone, and from the grant on. */
   use: KeyUse | undefined = undefined;
   /** The number of the first attempt that its queue sent during its call. */
@@ -122,40 +131,22 @@ export class Waiter implements Timed, AbortListener, Successor {
 
   /**
    * Enters a queue. Resolves once Redis has granted what it wants, or has refused it while it
-   * waits.
+   * waits. Rejects as `admit` throws.
    * @param isAdmitted it has already received a grant, too late
    * @param isLetIn the limits do not concern it
-   * @throws {LockShutdownError} the application is closing
-   * @throws {LockLimitError} there is no room for another waiter, or for another key
    */
-  waitIn(queues: WaitQueues, isAdmitted = false, isLetIn = isAdmitted): Promise<Outcome> {
+  waitIn(room: WaitingRoom, isAdmitted = false, isLetIn = isAdmitted): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       const { session, signal, startedAt } = this;
       const use =
         signal === undefined
-          ? queues.admit(this, isLetIn)
-          : this.listenIn(signal, () => queues.admit(this, isLetIn));
+          ? room.admit(this, isLetIn)
+          : listenBefore(signal, this, () => room.admit(this, isLetIn));
       this.resolve = resolve;
       this.reject = reject;
       session.times.beginWait(this, this.dueAt(isAdmitted ? session.clock.now() : startedAt));
-      queues.add(this, use);
+      room.add(this, use);
     });
-  }
-
-  /**
-   * Runs before the timer is set. A signal that is listened to may abort, throw, close the session
-   * or use the key.
-   */
-  private listenIn<T>(signal: AbortSignal, admit: () => T): T {
-    refuseAborted(signal);
-    listenTo(signal, this);
-    try {
-      refuseAborted(signal);
-      return admit();
-    } catch (error) {
-      unlistenTo(signal, this);
-      throw error;
-    }
   }
 
   /** Sends its attempt, always for the same owner: a repeated attempt changes nothing. */
@@ -169,7 +160,7 @@ export class Waiter implements Timed, AbortListener, Successor {
       (reply) => {
         asker.answered?.();
         this.isUncertain = false;
-        this.queues?.onReply(this, attempt, reply);
+        this.queue?.onReply(this, attempt, reply);
       },
       (error: unknown) => {
         asker.answered?.();
@@ -177,7 +168,7 @@ export class Waiter implements Timed, AbortListener, Successor {
         if (failure?.outcome === 'unknown') this.isUncertain = true;
         else this.mayBeRemembered = wasRemembered;
         const unsure = failure !== undefined && this.isUncertain;
-        this.queues?.queueFor(this)?.onError(this, unsure ? asUnknown(failure) : error);
+        this.queue?.onError(this, unsure ? asUnknown(failure) : error);
       },
     );
   }
@@ -260,7 +251,7 @@ export class Waiter implements Timed, AbortListener, Successor {
       if (!this.isOver) session.times.set(this, session.clock.now() + LOOK_AGAIN_MS);
       return;
     }
-    const isAsking = this.queue?.asking === this;
+    const isAsking = this.queue?.isAsking(this) === true;
     if (!this.end()) return;
     // A single attempt has no earlier answer that could refuse it.
     if (known.kind === 'busy' && !this.once) {
@@ -276,31 +267,26 @@ export class Waiter implements Timed, AbortListener, Successor {
   }
 
   private get known(): Known {
-    const { queues } = this;
-    const queue = queues?.queueFor(this);
-    return queue === undefined ? NONE : (queues?.known(queue) ?? NONE);
+    return this.queue?.known ?? NONE;
   }
 
   /** Ends the wait. Returns whether this call has ended it. */
   private end(): boolean {
     if (this.isOver) return false;
     this.isOver = true;
-    const { signal } = this;
+    const { queue, signal } = this;
     this.session.times.endWait(this);
     if (signal !== undefined) unlistenTo(signal, this);
-    const queue = this.hasLock ? this.queue : this.queues?.queueFor(this);
-    const isAsking = queue?.asking === this;
-    queue?.queues.leave(this);
+    if (this.hasLock) {
+      queue?.leave(this);
+      return true;
+    }
     // The answer to an attempt that is on its way cancels its late grant.
-    const mayHaveGot = this.isUncertain && !isAsking;
-    if (!this.hasLock && (mayHaveGot || this.mayBeRemembered || this.wasNamed)) void this.cancel();
+    const mayHaveGot = this.isUncertain && queue?.isAsking(this) !== true;
+    queue?.leave(this);
+    if (mayHaveGot || this.mayBeRemembered || this.wasNamed) void this.cancel();
     return true;
   }
-}
-
-function reasonFor(known: Known): { error?: unknown; blockedBy?: 'unset' } {
-  if (known.kind !== 'busy') return { error: backendErrorOf(known) };
-  return isUnset(known) ? { blockedBy: 'unset' } : {};
 }
 
 const NOTHING = () => undefined;

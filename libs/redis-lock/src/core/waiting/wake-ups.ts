@@ -51,8 +51,12 @@ export class WakeUps implements Timed {
     private readonly listener: WakeUpListener,
   ) {}
 
-  /** Sets the next poll after this answer. */
-  pollAfter(known: Known): void {
+  /**
+   * Sets the next poll after this answer.
+   * @param isOurs a hold of this process has the lock: a poll that is set stays as it is
+   */
+  pollAfter(known: Known, isOurs = false): void {
+    if (isOurs && this.heapIndex !== -1) return;
     const { settings, clock, random } = this.session;
     const { pollIntervalMs, wakeUp } = settings;
     if (known.kind !== 'busy') {

@@ -132,7 +132,7 @@ export class CountingSemaphores {
       // The signal may abort the call between the answer and this line.
       refuseAborted(signal);
       if (outcome === GRANTED) {
-        request.keep();
+        request.granted();
         context.unleased.acquired(permits);
         return undefined;
       }
@@ -247,7 +247,7 @@ class CountingRequest implements Asker {
   }
 
   /** The caller has the permits. */
-  keep(): void {
+  granted(): void {
     if (!this.#mayArriveAgain) this.requests.forget(this.key, this.#marker);
   }
 

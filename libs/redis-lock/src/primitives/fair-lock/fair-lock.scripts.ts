@@ -70,10 +70,10 @@ if not held and not isFree then
   ${REFUSE_OTHERS_OF}
 end
 -- The queue is nearly always empty: then none of its Lua has to run.
-local isAlone = isFree and not redis.call('lindex', queue, 0)
+local isUnawaited = isFree and not redis.call('lindex', queue, 0)
   and (waitMs == 0 or redis.call('hexists', waiting, owner) == 0)
 local leaveQueue
-if not held and not isAlone then
+if not held and not isUnawaited then
   ${READ_QUEUE}
   ${SWEEP}
   ${DEQUEUE}

@@ -18,11 +18,11 @@ const KEYS_TTL_MS = 12 * 60 * 60 * 1_000;
  */
 export const SWEEP = fragment(
   'ahead forget leaseLeft lifeText lock now processOf queue recordOf scoreOf setScore settle shiftAll shiftBehind timeouts waiting',
-  'isGone keep limit sweep',
+  'isGone limit prolong sweep',
 )`
 -- Redisson removes a head whose score is over, as under a long lease. With more than its own wait
 -- time left, the head stays. So does the next waiter, when that time is taken off.
-local function keep(head, record, score)
+local function prolong(head, record, score)
   if score and score >= now + record.waitMs then return end
   local fresh = now + math.max(leaseLeft(), ${String(SPARE_MS)}) + record.waitMs
   if score then return shiftAll(fresh - score) end
@@ -68,7 +68,7 @@ local function sweep()
     shiftAll(-owedMs)
     score = scoreOf(head)
   end
-  if head and record and record.life.aliveUntil > now then keep(head, record, score) end
+  if head and record and record.life.aliveUntil > now then prolong(head, record, score) end
   if head and not record then limit(head, score) end
   return head, swept > 0, record
 end`;
@@ -79,7 +79,7 @@ end`;
  */
 export const ENQUEUE = fragment(
   'aliveMs askedAt dequeue isFree leaseLeft lifeText lock now owner processOf queue recordOf scoreOf setScore shiftBehind sinceUs terms timeouts waitMs waiting written',
-  'aliveText enqueue insert isOfOurs keepKeys patience placeOf remember rescore scoreAt siblings stayAlive waitInQueue',
+  'aliveText enqueue insert isOfOurs pauseBehind placeOf prolongKeys remember rescore scoreAt siblings stayAlive waitInQueue',
 )`
 local function aliveText(waiters)
   return lifeText(now + aliveMs, waiters, askedAt, aliveMs)
@@ -182,7 +182,7 @@ local function enqueue(own, life)
 end
 
 -- Answers the error for a user who may not expire keys.
-local function keepKeys(last)
+local function prolongKeys(last)
   last = last or scoreOf(redis.call('lindex', queue, -1)) or now
   local ttl = math.max(0, last - now) + ${String(KEYS_TTL_MS)}
   for _, key in ipairs({ queue, timeouts, waiting }) do
@@ -194,7 +194,7 @@ local function keepKeys(last)
 end
 
 -- The time (ms) in which only a message makes another attempt useful. Never 0.
-local function patience(head)
+local function pauseBehind(head)
   local pttl = redis.call('pttl', lock)
   if pttl == -1 then return pttl end
   if not head or head == owner then return math.max(1, pttl) end
@@ -229,18 +229,18 @@ local function waitInQueue(own, life, head, record)
       tag = isBehindOwn and ${String(REFUSED.newBehindOwn)} or ${String(REFUSED.newBehindOthers)}
     end
     -- A live head of our process renews the keys for all of its waiters, by its own polls.
-    local refusal = (isNew or not record or head == owner) and keepKeys(last)
+    local refusal = (isNew or not record or head == owner) and prolongKeys(last)
     if refusal then
       dequeue(-1)
       return refusal
     end
     if isNew and own then head = redis.call('lindex', queue, 0) end
     if not isNew and head ~= owner then
-      if isFree then return siblings({patience(head), tag}) end
-      if isOfOurs(head) then return {patience(head), tag, head} end
+      if isFree then return siblings({pauseBehind(head), tag}) end
+      if isOfOurs(head) then return {pauseBehind(head), tag, head} end
     end
   end
-  return {patience(head), tag}
+  return {pauseBehind(head), tag}
 end`;
 
 /** `dequeue()` removes a waiter from any place. Needs `owner` and the number `waitMs`. */

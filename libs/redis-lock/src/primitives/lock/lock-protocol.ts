@@ -61,7 +61,7 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
     if (keepMs > 0) {
       return this.connection.run(scripts.RELEASE_LATER, [key], [owner, keepMs, channel]);
     }
-    if (this.#isAmongPolls) return this.#releaseAlone(hold);
+    if (this.#isAmongPolls) return this.#free(hold);
     const args = [owner, channel, dueTo(this.context.settings, hold.batchCount)];
     return this.connection.run(scripts.RELEASE, keysWithQueue(key), args);
   }
@@ -80,15 +80,15 @@ export class ReentrantLockProtocol extends HashProtocol implements LockProtocol 
 
   /** The queue is empty: other processes get a chance before the successor sends its attempt. */
   async #open(hold: Owned): Promise<Reply<ReleaseAnswer>> {
-    const reply = await this.#releaseAlone(hold);
-    return reply.value === 'done' ? { ...reply, value: 'opened' } : reply;
+    const reply = await this.#free(hold);
+    return reply.value === 'done' ? { ...reply, value: 'reserved' } : reply;
   }
 
   /**
    * Queued processes find the free lock by polling. A script with only the lock's key is not
    * delayed.
    */
-  #releaseAlone({ key, owner }: Owned): Promise<Reply<ReleaseAnswer>> {
+  #free({ key, owner }: Owned): Promise<Reply<ReleaseAnswer>> {
     return this.connection.run(hash.RELEASE, [key], [owner, this.wakeUpChannel(key)]);
   }
 }

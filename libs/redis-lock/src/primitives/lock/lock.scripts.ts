@@ -63,7 +63,7 @@ ${handOff.announceUncontended(handOff.HASH_LOCK, FREE)}`;
 const FREE_TO_NEXT = `
 ${handOff.handOver(handOff.HASH_LOCK)}
 -- DEL comes first: a user without the right to it changes nothing.
-if not isAlone then ${FREE} end
+if not isUnawaited then ${FREE} end
 ${handOff.handOverOrAnnounce(handOff.HASH_LOCK)}`;
 
 /** Held by this owner → free and announced, or held by the process that has waited longest. */
@@ -130,7 +130,7 @@ ${handOff.refuseAbsent(handOff.HASH_LOCK)}
 ${handOff.SERVER_TIME}
 ${handOff.QUEUE}
 ${handOff.JOIN_QUEUE}
-local isAlone, reached = false
+local isUnawaited, reached = false
 ${handOff.handOver(handOff.HASH_LOCK)}
 ${FREE}
 ${handOff.passInOrder(handOff.HASH_LOCK)}`,

@@ -83,7 +83,7 @@ export function merged<R>(replies: readonly Omit<Reply<unknown>, 'value'>[], val
 
 const RELEASE_ANSWERS: ReadonlySet<RawReply> = new Set<ReleaseAnswer>([
   ...(['done', 'passed', 'had', 'yielded'] as const),
-  ...(['opened', 'unannounced', 'absent'] as const),
+  ...(['reserved', 'unannounced', 'absent'] as const),
 ]);
 
 /**

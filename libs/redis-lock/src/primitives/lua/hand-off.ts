@@ -232,7 +232,7 @@ end`;
  */
 export const handOver = (kind: HandedLock) =>
   fragment(
-    'announce channel claims countBy due isAlone lock opened queue reached serverTime',
+    'announce channel claims countBy due isUnawaited lock opened queue reached serverTime',
     'countOutsiders give grant handOver isUntold leftMs longestMs openWindow outsiders setWindow tellShorter tried window',
     `local _ = ${kind.freed}\n${kind.onGiven}`,
   )`
@@ -268,11 +268,11 @@ local function handOver(from)
 end`;
 
 /** Lua: whether the queue is empty. */
-export const LOOK_AT_QUEUE = fragment('opened queue', 'found isAlone reached')`
+export const LOOK_AT_QUEUE = fragment('opened queue', 'found isUnawaited reached')`
 local reached
 -- A queue that Redis cannot read must not make a release fail.
 local found = redis.pcall('exists', queue, opened)
-local isAlone = type(found) == 'table' or found == 0`;
+local isUnawaited = type(found) == 'table' or found == 0`;
 
 /**
  * Lua that ends a release behind `LOOK_AT_QUEUE`. Most releases end here, which saves the rest. It
@@ -280,8 +280,8 @@ local isAlone = type(found) == 'table' or found == 0`;
  * @param free Lua that frees the lock, if that is not done yet
  */
 export const announceUncontended = ({ freed }: HandedLock, free = '') =>
-  fragment('countBy due isAlone reached', '', `local _ = ${freed}\n${free}`)`
-if isAlone then
+  fragment('countBy due isUnawaited reached', '', `local _ = ${freed}\n${free}`)`
+if isUnawaited then
   ${free}
   reached = ${freed}
   if not reached or reached == 0 or due == 0 or not countBy then
@@ -295,16 +295,16 @@ end`;
  */
 export const handOverOrAnnounce = ({ freed }: HandedLock) =>
   fragment(
-    'countOutsiders handOver isAlone isUntold leaveQueue openWindow outsiders owner reached tried',
+    'countOutsiders handOver isUnawaited isUntold leaveQueue openWindow outsiders owner reached tried',
     '',
     `local _ = ${freed}`,
   )`
-if isAlone then
+if isUnawaited then
   countOutsiders()
   if outsiders == 0 then return ${String(DONE)} end
 end
 leaveQueue(owner, true)
-if tried(openWindow) then return 'opened' end
+if tried(openWindow) then return 'reserved' end
 if tried(handOver) then return isUntold and 'unannounced' or 'done' end
 return (reached or ${freed}) and ${String(DONE)} or 'unannounced'`;
 
@@ -314,14 +314,14 @@ return (reached or ${freed}) and ${String(DONE)} or 'unannounced'`;
 export const passInOrder = ({ onWaiting }: HandedLock) =>
   fragment(
     'give handOver isUntold joinQueue leaseMs openWindow owner processOf starts successor tellShorter tried',
-    'isOpened',
+    'isReserved',
     onWaiting,
   )`
-local isOpened = tried(openWindow)
-if isOpened or tried(handOver, processOf(owner)) then
+local isReserved = tried(openWindow)
+if isReserved or tried(handOver, processOf(owner)) then
   joinQueue(successor)
   ${onWaiting}
-  return isOpened and 'opened' or isUntold and 'unannounced' or 'done'
+  return isReserved and 'reserved' or isUntold and 'unannounced' or 'done'
 end
 if not tried(give, successor, starts, leaseMs) then return 'unannounced' end
 tellShorter(tonumber(leaseMs))

@@ -74,11 +74,11 @@ end`;
 /**
  * Lua: `outsiders` is the number of outsiders that listen. False if Redis cannot count them: a node
  * of a Cluster knows only its own. Java services subscribe while one of their threads waits.
- * `tellShorter(ms)` wakes outsiders that wait for a longer lease than this one. Needs `isAlone`:
+ * `tellShorter(ms)` wakes outsiders that wait for a longer lease than this one. Needs `isUnawaited`:
  * the queue is empty.
  */
 export const OUTSIDERS = fragment(
-  'announce channel countBy due isAlone lock',
+  'announce channel countBy due isUnawaited lock',
   'countOutsiders leftMs outsiders tellShorter',
 )`
 local outsiders = 0
@@ -88,7 +88,7 @@ local function countOutsiders()
   local isTold = ears and not ears.err and math.max(ears[2], ears[4]) < ${String(TOO_MANY)}
   outsiders = isTold and math.max(0, ears[2] - ears[4])
 end
-if not isAlone and due > 0 then countOutsiders() end
+if not isUnawaited and due > 0 then countOutsiders() end
 local leftMs = outsiders ~= 0 and redis.pcall('pttl', lock)
 local function tellShorter(ms)
   if type(leftMs) == 'number' and (leftMs < 0 or ms < leftMs) then announce(channel, '${SHORTER}') end

@@ -7,7 +7,13 @@ const CHANNEL = 'redisson_rwlock';
 const QUEUE = queuePrefixes('rwlock');
 
 /** The keys that order readers and writers, `turns.lua.ts`. */
-export const TURN_KEYS = ['writers', 'patience', 'readers', 'turn'] as const;
+export const TURN_KEYS = ['writers', 'writersTurn', 'readers', 'turn'] as const;
+const IN_REDIS: Record<(typeof TURN_KEYS)[number], string> = {
+  writers: 'nestjs_rwlock_writers',
+  writersTurn: 'nestjs_rwlock_patience',
+  readers: 'nestjs_rwlock_readers',
+  turn: 'nestjs_rwlock_turn',
+};
 
 export const READ_WRITE_LOCK_FOOTPRINT = {
   commands: [
@@ -16,7 +22,7 @@ export const READ_WRITE_LOCK_FOOTPRINT = {
   ],
   keys: [
     ...['', prefixOf(TOKEN_KEY), ...QUEUE.keys],
-    ...TURN_KEYS.map((of) => prefixOf(`nestjs_rwlock_${of}`)),
+    ...TURN_KEYS.map((of) => prefixOf(IN_REDIS[of])),
   ],
   channels: [prefixOf(CHANNEL), ...QUEUE.channels],
 } satisfies Footprint;
@@ -26,12 +32,12 @@ export function channelOf(key: string): string {
   return helperKey(CHANNEL, key);
 }
 
-export function turnKeys(key: string): Record<(typeof TURN_KEYS)[number], string> {
+export function turnKeys(key: string): typeof IN_REDIS {
   return {
-    writers: helperKey('nestjs_rwlock_writers', key),
-    patience: helperKey('nestjs_rwlock_patience', key),
-    readers: helperKey('nestjs_rwlock_readers', key),
-    turn: helperKey('nestjs_rwlock_turn', key),
+    writers: helperKey(IN_REDIS.writers, key),
+    writersTurn: helperKey(IN_REDIS.writersTurn, key),
+    readers: helperKey(IN_REDIS.readers, key),
+    turn: helperKey(IN_REDIS.turn, key),
   };
 }
 
@@ -56,8 +62,8 @@ export function writerOf(owner: string): string {
 
 /** The keys of a script that reads the readers and the waiters. */
 export function keysWithTurns(key: string): [string, ...string[]] {
-  const { writers, patience, readers, turn } = turnKeys(key);
-  return [key, readersPrefix(key), writers, patience, readers, turn];
+  const { writers, writersTurn, readers, turn } = turnKeys(key);
+  return [key, readersPrefix(key), writers, writersTurn, readers, turn];
 }
 
 /** The same, and those of the queue of the writers. */

@@ -4,7 +4,7 @@ import { CHECK_COUNT, CHECK_LEASE, expireOr, lower, orElse } from '../lua/hash-l
 import { defineScript } from '../../core/redis/script.js';
 import * as hash from './read-write-hash.lua.js';
 import { TURN_KEYS } from './footprint.js';
-import { GIVE_TURN, PATIENCE_LEFT, REMEMBER, WAITING } from './turns.lua.js';
+import { GIVE_TURN, WRITERS_TURN_LEFT, REMEMBER, WAITING } from './turns.lua.js';
 
 /**
  * Free, read by others, or written by the companion → read by this owner too. Behind waiting
@@ -28,20 +28,20 @@ ${SERVER_TIME}
 ${WAITING}
 ${REMEMBER}
 ${GIVE_TURN}
-${PATIENCE_LEFT}
+${WRITERS_TURN_LEFT}
 local held = mode and redis.call('hget', lock, owner)
 local left = mode and redis.call('pttl', lock) or 0
-local isAlone = true
+local isUnawaited = true
 if not held then
   if holdCount > 1 then return ${String(LOST)} end
-  isAlone = redis.call('exists', writers, readers, turn) == 0
+  isUnawaited = redis.call('exists', writers, readers, turn) == 0
   if mode == 'write' then
     if companion == '' or redis.call('hexists', lock, companion .. ':write') == 0 then
       ${hash.refuseUnheld(hash.WRITER)}
       if memoryMs > 0 then
         remember(readers, owner, memoryMs)
         -- The readers' turn is due when the write ends, also by a crash.
-        redis.call('del', patience)
+        redis.call('del', writersTurn)
       end
       return {left}
     end
@@ -49,14 +49,14 @@ if not held then
     if left == -1 then
       ${hash.refuseUnheld(hash.READER)}
     end
-    if not isAlone and isAwaited(writers) and not redis.call('zscore', turn, owner) then
+    if not isUnawaited and isAwaited(writers) and not redis.call('zscore', turn, owner) then
       if memoryMs > 0 then remember(readers, owner, memoryMs) end
-      if not patienceLeft() then
+      if not writersTurnLeft() then
         giveTurn()
         announceToAll()
       end
       if not redis.call('zscore', turn, owner) then
-        return {patienceLeft() or 0}
+        return {writersTurnLeft() or 0}
       end
     end
   end
@@ -84,7 +84,7 @@ if left < tonumber(leaseMs) then
     elseif stored then redis.call('hset', lock, owner, held) end`)}
 end
 -- The acquire is done by then: keys of another type must not make it fail.
-if not isAlone then
+if not isUnawaited then
   redis.pcall('zrem', readers, owner)
   redis.pcall('zrem', turn, owner)
 end

@@ -14,7 +14,7 @@ import {
   READ_CANCEL,
 } from './read-lock.scripts.js';
 import { turnKeys } from './footprint.js';
-import { LEASE_ALONE, READ_RENEW_ALONE } from './renew-apart.js';
+import { LEASE_APART, READ_RENEW_APART } from './renew-apart.js';
 import { WRITE_RELEASE, WRITE_CANCEL } from './write-release.scripts.js';
 import { WRITE_ACQUIRE, WRITE_INSPECT } from './write-lock.scripts.js';
 
@@ -28,7 +28,7 @@ const keys = {
   ...{ lock: 'k', prefix: '{k}:', token: 't' },
   ...{ ...turnKeys('k'), ...queueKeys('k', 'rwlock') },
 };
-const { writers, patience, readers, turn } = keys;
+const { writers, writersTurn, readers, turn } = keys;
 const hold = (owner: string, n: number) => `{k}:${owner}:rwlock_timeout:${n}`;
 const granted = { kind: 'granted', fencingToken: undefined };
 const busy = expect.objectContaining({ kind: 'busy' });
@@ -107,10 +107,10 @@ describe('the scripts of the read-write lock', () => {
       });
     });
 
-    it('read-lock.renew-alone prolongs the lock alone, and names the leases, which follow', async () => {
+    it('read-lock.renew-apart prolongs the lock alone, and names the leases, which follow', async () => {
       await read(A, { leaseMs: 20_000 });
       await read(A, { holdCount: 2, leaseMs: 20_000 });
-      const alone = (owner: string, leaseMs: number) => run(READ_RENEW_ALONE, { owner, leaseMs });
+      const alone = (owner: string, leaseMs: number) => run(READ_RENEW_APART, { owner, leaseMs });
       expect(await repeatedly(() => alone(A, 60_000))).toBe(2);
       expect(await repeatedly(() => alone(A, 1_000))).toBe(2);
       expect(await repeatedly(() => alone(B, 90_000))).toBe(0);
@@ -118,7 +118,7 @@ describe('the scripts of the read-write lock', () => {
       expect(await look()).toEqual({ ...reads, [hold(A, 2)]: one(20) });
       await redis.admin.persist(hold(A, 2));
       const follow = (lease: string, leaseMs: number) =>
-        deliver(redis.admin, LEASE_ALONE, [lease], { leaseMs });
+        deliver(redis.admin, LEASE_APART, [lease], { leaseMs });
       expect(await repeatedly(() => follow(hold(A, 1), 40_000))).toBe(true);
       expect(await repeatedly(() => follow(hold(A, 1), 1_000))).toBe(true);
       // Any other lease ends: this one is of someone else.
@@ -200,7 +200,7 @@ describe('the scripts of the read-write lock', () => {
           k: held({ mode: 'read', [A]: '1' }, 10),
           [hold(A, 1)]: one(10),
           [writers]: { value: [B], seconds: 3 },
-          [patience]: one(5),
+          [writersTurn]: one(5),
         });
       }
       expect(await read(C)).toEqual(busy);
@@ -329,7 +329,7 @@ describe('the scripts of the read-write lock', () => {
         k: held({ mode: 'read', [B]: '1' }, 10),
         [hold(B, 1)]: one(10),
         [writers]: { value: [C], seconds: 3 },
-        [patience]: one(5),
+        [writersTurn]: one(5),
         [turn]: { value: [`${CLIENT}:9`], seconds: 1 },
       });
       expect(await read(`${CLIENT}:8`)).toEqual(busy);
@@ -346,7 +346,7 @@ describe('the scripts of the read-write lock', () => {
         expect(await write(C, { memoryMs: 3_000 })).toEqual(busy);
         expect(await look()).toEqual({
           [writers]: { value: [C], seconds: 3 },
-          [patience]: one(5),
+          [writersTurn]: one(5),
           [turn]: { value: [B], seconds: 1 },
         });
       }
@@ -386,7 +386,7 @@ describe('the scripts of the read-write lock', () => {
       expect((await redis.commandStats()).publish).toBeUndefined();
       await repeatedly(() => cancel(B));
       expect((await redis.commandStats()).publish).toBe(1);
-      expect(await redis.admin.exists(writers, patience)).toBe(0);
+      expect(await redis.admin.exists(writers, writersTurn)).toBe(0);
     });
 
     it('read-lock.renew prolongs every hold of its reader, shortens none and creates nothing', async () => {
@@ -547,7 +547,7 @@ describe('the scripts of the read-write lock', () => {
   const ALL = [
     ...[READ_ACQUIRE, READ_RELEASE, READ_CANCEL, READ_RENEW, READ_INSPECT],
     ...[WRITE_ACQUIRE, WRITE_ACQUIRE.fenced, WRITE_RELEASE, WRITE_CANCEL, WRITE_INSPECT, RENEW],
-    LEASE_ALONE,
+    LEASE_APART,
   ] as Script<string, string, unknown>[];
 
   it.each(ALL)('$name is plain text, and takes no answer it does not know', ({ lua, decode }) => {

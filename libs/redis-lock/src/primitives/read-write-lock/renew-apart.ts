@@ -9,8 +9,8 @@ import { readerLeaseKey } from './footprint.js';
  * Renews the lock for a reader. Returns the number of its leases, 0 if it does not read. A corrupt
  * number must not stop Redis: 10,000 is more than any reader has.
  */
-export const READ_RENEW_ALONE = defineScript({
-  name: 'read-lock.renew-alone',
+export const READ_RENEW_APART = defineScript({
+  name: 'read-lock.renew-apart',
   keys: ['lock'],
   args: ['owner', 'leaseMs'],
   body: `
@@ -24,8 +24,8 @@ return math.min(tonumber(held) or 0, 10000)`,
 });
 
 /** Renews a reader's lease. Returns whether it exists. */
-export const LEASE_ALONE = defineScript({
-  name: 'read-lock.lease-alone',
+export const LEASE_APART = defineScript({
+  name: 'read-lock.lease-apart',
   keys: ['lease'],
   args: ['leaseMs'],
   body: `
@@ -57,10 +57,10 @@ async function renewOne(
   { key, owner, renewMs: leaseMs }: Renewal,
   minReplicas: number,
 ): Promise<Reply<boolean>> {
-  const locked = await connection.run(READ_RENEW_ALONE, [key], [owner, leaseMs], minReplicas);
+  const locked = await connection.run(READ_RENEW_APART, [key], [owner, leaseMs], minReplicas);
   const renewing = Array.from({ length: locked.value }, (_, i) => {
     const lease = readerLeaseKey(key, owner, i + 1);
-    return connection.run(LEASE_ALONE, [lease], [leaseMs], minReplicas);
+    return connection.run(LEASE_APART, [lease], [leaseMs], minReplicas);
   });
   const leases = await Promise.all(renewing);
   const isAlive = leases.some(({ value }) => value);

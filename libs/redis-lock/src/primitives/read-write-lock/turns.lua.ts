@@ -6,7 +6,7 @@ import { fragment } from '../lua/fragment.js';
  *
  * - `writers`, owner → when it is forgotten: the waiting writers. While one waits, no new reader
  *   acquires.
- * - `patience`: while it exists, readers wait behind writers. Without it, the readers' turn is due.
+ * - `writersTurn`: while it exists, readers wait behind writers. Without it, the readers' turn is due.
  *   Each of their turns renews it.
  * - `readers`, owner → when it is forgotten: the waiting readers.
  * - `turn`: the readers whose turn it is. They acquire before the writers. The turn ends when all
@@ -14,7 +14,7 @@ import { fragment } from '../lua/fragment.js';
  */
 
 /** How long readers wait behind writers that do not acquire either. */
-const PATIENCE_MS = 5_000;
+const WRITERS_TURN_MS = 5_000;
 
 /** How long writers wait for a reader that does not take its turn, as after a crash. */
 export const TURN_MS = 1_000;
@@ -53,7 +53,7 @@ local function remember(waiting, waiter, memoryMs)
 end`;
 
 /** Lua: `giveTurn()` lets the waiting readers go first, once. */
-export const GIVE_TURN = fragment('isAwaited patience readers turn writers', 'giveTurn')`
+export const GIVE_TURN = fragment('isAwaited readers turn writers writersTurn', 'giveTurn')`
 local function giveTurn()
   if redis.call('exists', readers, writers) == 0 then return end
   if isAwaited(readers) then
@@ -61,44 +61,44 @@ local function giveTurn()
     redis.call('pexpire', turn, ${String(TURN_MS)})
   end
   if redis.call('exists', writers) == 1 then
-    redis.pcall('set', patience, '1', 'px', ${String(PATIENCE_MS)})
+    redis.pcall('set', writersTurn, '1', 'px', ${String(WRITERS_TURN_MS)})
   end
 end`;
 
-/** Lua: the rest of the readers' patience (ms), or false when it is over. */
-export const PATIENCE_LEFT = fragment('patience', 'leftOf patienceLeft')`
+/** Lua: the rest of the writers' turn (ms), or false when it is over. */
+export const WRITERS_TURN_LEFT = fragment('writersTurn', 'leftOf writersTurnLeft')`
 -- More is left only when the clock was set back: that must not prolong a wait.
 local function leftOf(key, mostMs)
   local left = redis.call('pttl', key)
   return left > 0 and left <= mostMs and left
 end
-local function patienceLeft()
-  return leftOf(patience, ${String(PATIENCE_MS)})
+local function writersTurnLeft()
+  return leftOf(writersTurn, ${String(WRITERS_TURN_MS)})
 end`;
 
-/** Lua: the rest of the readers' turn (ms), behind `PATIENCE_LEFT`. */
+/** Lua: the rest of the readers' turn (ms), behind `WRITERS_TURN_LEFT`. */
 export const TURN_LEFT = fragment('leftOf turn', 'turnLeft')`
 local function turnLeft()
   return leftOf(turn, ${String(TURN_MS)})
 end`;
 
 /**
- * Lua: a waiting writer keeps new readers out. With the first writer, the readers' patience begins.
+ * Lua: a waiting writer keeps new readers out. With the first writer, the writers' turn begins.
  */
 export const WAIT_TO_WRITE = fragment(
-  'isAwaited memoryMs nowMs patience writers',
+  'isAwaited memoryMs nowMs writers writersTurn',
   'remember waitToWrite',
 )`${REMEMBER}
 local function waitToWrite(writer)
   local isFirst = not isAwaited(writers)
   remember(writers, writer, memoryMs)
-  if isFirst then redis.pcall('set', patience, '1', 'px', ${String(PATIENCE_MS)}) end
+  if isFirst then redis.pcall('set', writersTurn, '1', 'px', ${String(WRITERS_TURN_MS)}) end
 end`;
 
 /** Lua: `forget(writer)` ends its wait, and returns whether no other writer waits. */
-export const FORGET = fragment('isAwaited patience writers', 'forget')`
+export const FORGET = fragment('isAwaited writers writersTurn', 'forget')`
 local function forget(writer)
   if redis.call('zrem', writers, writer) == 0 or isAwaited(writers) then return false end
-  redis.call('del', patience)
+  redis.call('del', writersTurn)
   return true
 end`;

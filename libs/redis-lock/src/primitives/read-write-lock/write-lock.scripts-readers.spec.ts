@@ -44,10 +44,10 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
     const shown = ['writers', 'readers', 'turn'];
     const lists = await Promise.all(shown.map((name) => redis.admin.zrange(key(name), '0', '-1')));
     const [writers, readers, turn] = lists.map((owners) => owners.map(shortOf));
-    return { writers, readers, turn, patience: await redis.admin.exists(key('patience')) };
+    return { writers, readers, turn, writersTurn: await redis.admin.exists(key('writersTurn')) };
   };
   const look = async () => ({ ...(await lookAtLine()), ...(await lookAtTurns()) });
-  const NO_WAITER = { writers: [], readers: [], turn: [], patience: 0 };
+  const NO_WAITER = { writers: [], readers: [], turn: [], writersTurn: 0 };
 
   const read = (owner: string, companion = '') =>
     run(READ_ACQUIRE, {
@@ -90,7 +90,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
           expect(await repeatedly(release, 'absent')).toBe(answer);
           expect(await look()).toEqual({
             ...{ ...FREE, ...standing('B1'), ...NO_WAITER },
-            ...{ writers: ['B1'], turn: ['R1'], patience: 1 },
+            ...{ writers: ['B1'], turn: ['R1'], writersTurn: 1 },
           });
           expect(await ear.heard()).toEqual(['all: 1', 'all: 0']);
           expect(await claim('B1')).toMatchObject(busy);
@@ -128,8 +128,8 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
         const next = isPass ? { ...heldBy('A2'), ...standing('B1') } : handedTo('B1');
         expect(await look()).toEqual({
           ...{ ...next, ...NO_WAITER },
-          ...(isPass && { writers: ['B1'], patience: 1 }),
-          ...(name === 'pass-in-order' && { ...standing('A2'), writers: ['A2'], patience: 1 }),
+          ...(isPass && { writers: ['B1'], writersTurn: 1 }),
+          ...(name === 'pass-in-order' && { ...standing('A2'), writers: ['A2'], writersTurn: 1 }),
         });
       });
 
@@ -152,10 +152,10 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
       await hold('X1', 1);
       await claim('B1');
       await claim('C1');
-      expect(await lookAtTurns()).toEqual({ ...NO_WAITER, writers: ['B1', 'C1'], patience: 1 });
+      expect(await lookAtTurns()).toEqual({ ...NO_WAITER, writers: ['B1', 'C1'], writersTurn: 1 });
       expect(await redis.admin.pttl(key('writers'))).toBeGreaterThan(MEMORY_MS - 1_000);
       await leave('X1');
-      expect(await lookAtTurns()).toEqual({ ...NO_WAITER, writers: ['C1'], patience: 1 });
+      expect(await lookAtTurns()).toEqual({ ...NO_WAITER, writers: ['C1'], writersTurn: 1 });
       await leave('B1');
       expect(await look()).toEqual({ ...handedTo('C1'), ...NO_WAITER });
       await leave('C1');
@@ -166,7 +166,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
     it('is forgotten when it was passed on within its process, and others are not', async () => {
       await hold('A1', 1);
       await run(WRITE_ACQUIRE, { owner: ownerOf('A2'), leaseMs: LEASE_MS });
-      expect(await lookAtTurns()).toEqual({ ...NO_WAITER, writers: ['A2'], patience: 1 });
+      expect(await lookAtTurns()).toEqual({ ...NO_WAITER, writers: ['A2'], writersTurn: 1 });
       expect(await pass('A1', 'A2')).toBe('passed');
       expect(await look()).toEqual({ ...heldBy('A2'), ...NO_WAITER });
       await wait('writers', 'A3');
@@ -176,7 +176,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
         ...heldBy('A3', 0),
         ...NO_WAITER,
         writers: ['B1'],
-        patience: 1,
+        writersTurn: 1,
       });
     });
 
@@ -188,9 +188,9 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
       ]) {
         if (!(await redis.admin.exists('k'))) await hold('A1', 1);
         await wait('writers', 'B1');
-        await redis.admin.del(key('patience'));
+        await redis.admin.del(key('writersTurn'));
         await release();
-        expect(await redis.admin.pttl(key('patience'))).toBeGreaterThan(4_000);
+        expect(await redis.admin.pttl(key('writersTurn'))).toBeGreaterThan(4_000);
       }
     });
 
@@ -201,7 +201,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
       expect(await passInOrder('A1', 'A2')).toBe('done');
       expect(await look()).toEqual({
         ...{ ...handedTo('B1'), ...standing('A2') },
-        ...{ ...NO_WAITER, writers: ['A2'], patience: 1 },
+        ...{ ...NO_WAITER, writers: ['A2'], writersTurn: 1 },
       });
     });
 
@@ -211,7 +211,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
       await claim('C1');
       await ear.listenToAll();
       expect(await cancel('B1')).toBe('absent');
-      expect(await lookAtTurns()).toEqual({ ...NO_WAITER, writers: ['C1'], patience: 1 });
+      expect(await lookAtTurns()).toEqual({ ...NO_WAITER, writers: ['C1'], writersTurn: 1 });
       expect(await ear.heard()).toEqual([]);
       expect(await cancel('C1')).toBe('absent');
       expect(await look()).toEqual({ ...heldBy('X1'), ...NO_WAITER });
@@ -223,7 +223,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
       await ear.listenToAll();
       await hold('A1', 1);
       await claim('B1');
-      expect(await leave('A1', { due: 1 })).toBe('opened');
+      expect(await leave('A1', { due: 1 })).toBe('reserved');
       expect(await read('R1')).toMatchObject(busy);
       expect((await lookAtLine()).lock).toEqual({});
     });
@@ -281,6 +281,6 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
     const answer = await claim('A1');
     expect(answer).toMatchObject(busy);
     expect((answer as { remainingMs: number }).remainingMs).toBeLessThanOrEqual(READ_MS);
-    expect(await look()).toMatchObject({ ...standing('A1'), writers: ['A1'], patience: 1 });
+    expect(await look()).toMatchObject({ ...standing('A1'), writers: ['A1'], writersTurn: 1 });
   });
 });

@@ -9,7 +9,7 @@ import { TURN_KEYS } from './footprint.js';
 import {
   FORGET,
   GIVE_TURN,
-  PATIENCE_LEFT,
+  WRITERS_TURN_LEFT,
   TURN_LEFT,
   WAIT_TO_WRITE,
   WAITING,
@@ -31,7 +31,7 @@ elseif mode == 'read' then
   if longest > 0 then left = longest else redis.call('del', lock) end
 end
 if not left and redis.call('exists', turn, readers) > 0 then
-  if not turnLeft() and not patienceLeft() then
+  if not turnLeft() and not writersTurnLeft() then
     giveTurn()
     announceToAll()
   end
@@ -58,7 +58,7 @@ const IN_QUEUE = {
   isOther: `held == '0'`,
 };
 
-const ALONE: typeof IN_QUEUE = {
+const WITHOUT_QUEUE: typeof IN_QUEUE = {
   ...{ check: '', queue: '', standsBack: '', joins: '', takesBack: '', leaves: '' },
   ...{ isRefused: 'left', refused: '{left}' },
   isOther: `held ~= '1'`,
@@ -77,7 +77,7 @@ ${hash.ANNOUNCE_TO_ALL}
 ${handOff.SERVER_TIME}
 ${WAITING}
 ${GIVE_TURN}
-${PATIENCE_LEFT}
+${WRITERS_TURN_LEFT}
 ${TURN_LEFT}
 ${WAIT_TO_WRITE}
 ${FORGET}
@@ -110,8 +110,8 @@ export const WRITE_ACQUIRE = fencedPair({
   args: WRITE_ARGS,
   numbers: ['memoryMs'],
   channels: ['channel'],
-  isNew: `not held or ${ALONE.isOther}`,
-  body: acquire(ALONE),
+  isNew: `not held or ${WITHOUT_QUEUE.isOther}`,
+  body: acquire(WITHOUT_QUEUE),
 });
 
 /** The same. A refused owner joins the queue. */

@@ -20,7 +20,7 @@ const WRITE_LOCK: handOff.HandedLock = {
 };
 
 const RELEASE = fragment(
-  'announce channel lock patience prefix readers turn writers',
+  'announce channel lock prefix readers turn writers writersTurn',
   'MOST_HOLDS announceToAll forget giveTurn isAwaited isForReaders leaseOf letGo longestLease now nowMs serverTime',
 )`
 ${LONGEST_LEASE}
@@ -126,7 +126,7 @@ ${RELEASE}
 ${WAIT_TO_WRITE}
 ${handOff.QUEUE}
 ${handOff.JOIN_QUEUE}
-local isAlone, reached = false
+local isUnawaited, reached = false
 ${handOff.handOver(WRITE_LOCK)}
 ${letGo('yielded')}
 ${handOff.passInOrder(WRITE_LOCK)}`,

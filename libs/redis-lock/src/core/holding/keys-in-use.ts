@@ -1,9 +1,7 @@
-import type { CountedKey, Hold } from '../holding/hold.js';
-import type { Holds } from '../holding/holds.js';
-import type { OwnerId } from '../holding/protocol.js';
 import { ByKey } from './by-key.js';
-import type { WaitQueue } from './wait-queue.js';
-import type { Waiter } from './waiter.js';
+import type { CountedKey, Hold } from './hold.js';
+import type { Holds } from './holds.js';
+import type { OwnerId } from './protocol.js';
 
 /** The keys that callers of a session hold or wait for. Other keys leave nothing here. */
 export class KeysInUse extends ByKey<KeyUse> {
@@ -28,20 +26,10 @@ export class KeysInUse extends ByKey<KeyUse> {
 export class KeyUse implements CountedKey {
   /** The last hold of this process that excludes all others. */
   holder: Hold | undefined = undefined;
-  /** The holds of this process that a writer excludes. */
-  readers = 0;
-  /**
-   * The only waiter, which sends its attempts without a queue. A queue opens when others come, or
-   * when it has to wait.
-   */
-  alone: Waiter | undefined = undefined;
-  /**
-   * The queue of the first kind that has one. `WaitQueues` keeps those of other kinds and of single
-   * owners.
-   */
-  queue: WaitQueue | undefined = undefined;
   /** The owner that was granted the lock while others here wait, until its call goes on. */
   granted: OwnerId | undefined = undefined;
+  /** The holds of this process that a writer excludes. */
+  private readers = 0;
   /** The first use has begun. */
   private count = 1;
 
@@ -55,15 +43,30 @@ export class KeyUse implements CountedKey {
     return this.count === 1;
   }
 
-  /** Redis has granted this hold. Holds of this process that it excludes are lost. */
+  /** The granted call goes on with this hold. Holds of this process that it excludes are lost. */
   heldBy(hold: Hold, holds: Holds): void {
     const { holder } = this;
+    this.granted = undefined;
+    hold.countedKey = this;
     const { isShared, isReadSide } = hold.protocol;
     if (isShared && isReadSide !== true) return;
     if (isShared) this.readers += 1;
     else this.holder = hold;
     if (holder !== undefined) holds.exclude(holder, hold);
     if (!isShared && this.readers > 0) holds.excludeReaders(hold);
+  }
+
+  /** The hold is being released, or is over. Returns whether it was the holder until now. */
+  forget(hold: Hold): boolean {
+    if (this.holder !== hold) return false;
+    this.holder = undefined;
+    return true;
+  }
+
+  /** The lease was over before the granted call went on. */
+  endLate(): void {
+    this.granted = undefined;
+    this.end();
   }
 
   begin(): this {

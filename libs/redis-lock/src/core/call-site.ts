@@ -1,14 +1,14 @@
 import { quoteName } from './api/errors.js';
 
-/** A frame in this file: `…/core/place.js:5:7`. */
-const THIS_FILE = /\(?([^\s(]*)core[/\\]place\.[cm]?[jt]s:\d+:\d+\)?$/;
+/** A frame in this file: `…/core/call-site.js:5:7`. */
+const THIS_FILE = /\(?([^\s(]*)core[/\\]call-site\.[cm]?[jt]s:\d+:\d+\)?$/;
 /** Frames of V8, of Node, and of packages. The library's users seek their own code. */
 const FOREIGN = /<anonymous>\)?$|\(?node:|[/\\]node_modules[/\\]/;
 /** A caller may stand behind many frames of this library, of Nest and of a queue. */
 const FRAMES = 50;
 
 /** The place of the call that is under way: its stack. Node makes the text only for a reader. */
-export function presentPlace(message: string): Error {
+export function presentCallSite(message: string): Error {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = FRAMES;
   try {
