@@ -95,6 +95,7 @@ describe('while a slot of a Cluster is on its way', () => {
     const ends = Math.max(...holds.all.map(({ validUntil }) => validUntil));
     await eventually(() => clock.now() > ends);
     expect(leases.map(({ state }) => state)).toEqual(leases.map(() => 'held'));
+    await Promise.all(leases.map((lease) => lease.renew(LEASE_MS)));
     expect(events.filter(({ type }) => type === 'lost')).toEqual([]);
     await finish();
     moving.emit('ended');

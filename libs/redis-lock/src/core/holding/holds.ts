@@ -7,6 +7,7 @@ import { outOfScope } from '../time/clock.js';
 import { Deadline } from '../time/deadline.js';
 import { Idle } from '../time/idle.js';
 import type { Hold } from './hold.js';
+import { leadOf } from './owner-steps.js';
 import { Patience, PATIENCE_MS } from './patience.js';
 import type { OwnerId, ReleaseAnswer } from './protocol.js';
 import { Watchdog } from './watchdog.js';
@@ -83,7 +84,7 @@ export class Holds {
     return new Promise((resolve, reject) => {
       const now = this.session.clock.now();
       const caller = new Patience(hold, 'renewed', resolve, reject).begin(now);
-      caller.follow(hold.serially(() => this.renewNow(hold, leaseTimeMs)));
+      caller.follow(hold.beside(() => this.renewNow(hold, leaseTimeMs)));
     });
   }
 
@@ -183,6 +184,7 @@ export class Holds {
     this.refuseDead(hold);
     const { key, owner } = hold;
     const renewMs = Math.max(leaseTimeMs, Math.ceil(hold.remainingMs));
+    const lead = leadOf(this.session.clock);
     const renew = () =>
       hold.protocol.renew([{ key, owner, renewMs }], hold.minReplicas).catch((error: unknown) => {
         hold.fail(error);
@@ -192,7 +194,7 @@ export class Holds {
     if (value[0] !== true) throw this.lose(hold, 'gone');
     // It may have expired by the local clock before the answer came.
     this.refuseDead(hold);
-    hold.confirm(sentAt, renewMs);
+    hold.confirm(sentAt, renewMs, lead);
     this.watchdog.replan(hold);
   }
 

@@ -68,15 +68,22 @@ export class OwnerSteps {
    */
   serially<T>(step: () => Promise<T>): Promise<T> {
     const run = () => {
-      const running = step();
-      this.begin();
-      const end = () => {
-        this.answered();
-      };
-      running.then(end, end);
+      const running = this.beside(step);
+      this.askedLead = leadOf(this.session.clock);
       return running;
     };
     return this.isBusy ? this.whenFree(run) : run();
+  }
+
+  /** Runs a renewal at once. The next step waits until it is over. */
+  beside<T>(step: () => Promise<T>): Promise<T> {
+    const running = step();
+    this.beginApart();
+    const end = () => {
+      this.answered();
+    };
+    running.then(end, end);
+    return running;
   }
 
   /** Begins in the async context of this call, once no script of this owner is on its way. */
