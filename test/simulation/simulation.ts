@@ -35,6 +35,8 @@ const STORMY = 0.75;
 const STORM_MS = 60_000;
 /** If no caller is granted anything for so long after the last fault, none ever will be. */
 const STUCK_MS = 120_000;
+/** A fair entry whose record was evicted stays for its score: the sum of all waiting times before. */
+const STUCK_BEHIND_SCORES_MS = 600_000;
 /** The pause between two calls of one that does not rest. */
 const PROBE_MS = 5_000;
 const LOOK_MS = 25;
@@ -215,7 +217,9 @@ export class Simulation {
     if (this.referee.violation !== undefined) return true;
     if (this.#running === 0 && this.referee.sections >= this.plan.sections) return true;
     const { world, referee } = this;
-    return world.now - Math.max(referee.progressAt, referee.quietSince) > STUCK_MS;
+    const isByScore = this.#trial.isFair && this.plan.faults.includes('eviction');
+    const stuckMs = isByScore ? STUCK_BEHIND_SCORES_MS : STUCK_MS;
+    return world.now - Math.max(referee.progressAt, referee.quietSince) > stuckMs;
   }
 
   #lookAround(): void {
