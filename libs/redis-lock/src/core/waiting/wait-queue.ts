@@ -140,6 +140,7 @@ export class WaitQueue implements Queue, WakeUpListener {
     waiter.queue = this;
     this.waiters.add(waiter);
     this.attempts.adopt(waiter);
+    if (!waiter.once) this.crowd?.join(this);
   }
 
   onReply(waiter: Waiter, attempt: number, { value, sentAt }: Reply<AcquireAnswer>): void {

@@ -19,8 +19,8 @@ import { Waiter, type Queue, type WaitingRoom } from './waiter.js';
 export class WaitQueues implements QueueKind, WaitingRoom, Queue {
   readonly outsiders: Outsiders;
   /**
-   * By id. The only waiter of a key sends its first attempt without a queue, and stands here in its
-   * place. A queue opens when others come, or when the waiter has to wait.
+   * By id. The only waiter of a key sends its first attempt without a queue. It stands here by its
+   * key. Its queue opens when others come, or when it has to wait.
    */
   private readonly queues = new ByKey<WaitQueue | Waiter>();
   private readonly crowds = new ByKey<Crowd<WaitQueue>>();
@@ -81,7 +81,7 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
   add(waiter: Waiter, use: KeyUse | undefined): void {
     const { asker } = waiter;
     const { key, queueId } = asker;
-    const isAlone = use === undefined && queueId === key && asker.owner !== undefined;
+    const isAlone = use === undefined && asker.owner !== undefined;
     if (isAlone && this.session.settings.wakeUp === 'message' && !this.outsiders.has(key)) {
       waiter.queue = this;
       waiter.use = this.keysInUse.beginFirst(key);
@@ -90,9 +90,10 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
       waiter.ask(undefined, 1);
       return;
     }
-    const queue = this.queueOf(queueId) ?? this.open(asker, this.keysInUse.begin(key));
-    if (queueId !== key) queue.crowd = this.crowdOf(key);
-    queue.add(waiter);
+    const queue = this.queueOf(key);
+    // Each owner of a crowd has its own queue.
+    const isJoined = queue?.id === queueId;
+    (isJoined ? queue : this.open(asker, this.keysInUse.begin(key))).add(waiter);
   }
 
   // For a waiter without a queue.
@@ -181,8 +182,9 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
     return this.queues.values().map((one) => (one instanceof Waiter ? this.openFor(one) : one));
   }
 
-  private queueOf(id: string): WaitQueue | undefined {
-    const one = this.queues.get(id);
+  /** If the key has one queue. A waiter that was alone has its queue from now on. */
+  private queueOf(key: string): WaitQueue | undefined {
+    const one = this.queues.get(key);
     return one instanceof Waiter ? this.openFor(one) : one;
   }
 
@@ -199,6 +201,7 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
   private open(asker: Asker, use: KeyUse): WaitQueue {
     const queue = newQueue(this, asker, use);
     this.queues.add(queue.id, queue);
+    if (queue.id !== queue.key) queue.crowd = this.crowdOf(queue.key);
     return queue;
   }
 
@@ -209,9 +212,8 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
   }
 
   private waitersOf({ key, queueId }: Asker): number {
-    const waiting =
-      queueId === key ? this.queueOf(key)?.waiters.waiting : this.crowds.get(key)?.size;
-    return waiting ?? 0;
+    const queue = this.queueOf(key);
+    return (queueId === key ? queue?.waiters.waiting : this.crowds.get(key)?.size) ?? 0;
   }
 }
 
