@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { findingsIn } from '../../scripts/library/lua-check.mjs';
 import { differences, settle } from '../../scripts/library/lua-files.mjs';
 import { declaredScripts } from '../../scripts/library/scripts.mjs';
@@ -97,6 +98,17 @@ describe('the files of the Lua scripts', () => {
     expect(differences(folder, due).map(({ is }) => is)).toEqual(Array(3).fill('missing'));
     settle(folder, due);
     expect(differences(folder, due)).toEqual([]);
+  });
+
+  it('are plain text, in each form: no value of a user is ever part of them', async () => {
+    const scripts = await declaredScripts(({ pathname }) => import(pathname));
+    expect(scripts.length).toBeGreaterThan(50);
+    for (const script of scripts as unknown as Script<string, string, unknown>[]) {
+      for (const { lua, sha1 } of [script, ...Object.values(script.inMode).map((text) => text())]) {
+        expect([script.name, sha1]).toEqual([script.name, expect.stringMatching(/^[0-9a-f]{40}$/)]);
+        expect(lua).not.toMatch(/undefined|\[object|NaN/);
+      }
+    }
   });
 
   it('want each script exported, under a name of its own', async () => {

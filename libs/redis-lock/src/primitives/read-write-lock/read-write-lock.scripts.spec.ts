@@ -550,8 +550,7 @@ describe('the scripts of the read-write lock', () => {
     LEASE_APART,
   ] as Script<string, string, unknown>[];
 
-  it.each(ALL)('$name is plain text, and takes no answer it does not know', ({ lua, decode }) => {
-    expect(lua).not.toMatch(/undefined|\[object|NaN/);
+  it.each(ALL)('$name takes no answer it does not know', ({ decode }) => {
     for (const reply of [2, 'x', null, undefined, {}, [null], [1.5, null]]) {
       expect(() => decode(reply)).toThrow('makes no sense');
     }

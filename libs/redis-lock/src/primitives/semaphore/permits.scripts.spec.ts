@@ -449,8 +449,7 @@ describe('the scripts of the semaphore', () => {
       RESTORE,
       UPDATE_LEASE,
     ],
-  ])('$name is plain text, and takes no answer it does not know for a success', (script) => {
-    expect(script.lua).not.toMatch(/undefined|\[object|NaN/);
+  ])('$name takes no answer it does not know for a success', (script) => {
     for (const reply of [7, 'x', '', null, undefined, {}, [null], ['x', 1.5, {}]]) {
       if (script === RENEW && Array.isArray(reply) && reply[0] === null) continue;
       const decode = () => (script as Script<string, string, unknown>).decode(reply);
