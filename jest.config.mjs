@@ -10,7 +10,7 @@ if (typeof vm.SourceTextModule !== 'function') {
 
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/environment.mjs',
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test'],
   testRegex: '\\.spec\\.ts$',
   // Those of the packed library have a run of their own.
