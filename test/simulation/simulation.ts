@@ -27,6 +27,8 @@ export interface Verdict {
 export interface Watching {
   readonly tell?: (entry: TimedEntry) => void;
   readonly decorate?: Decorate;
+  /** With more events, the history is broken off, which is no violation. */
+  readonly events?: number;
 }
 
 /** After this part of the sections no more faults begin. */
@@ -62,8 +64,7 @@ export class Simulation {
     readonly plan: Plan,
     private readonly watching: Watching = {},
   ) {
-    const trial = TRIALS[plan.primitive];
-    this.#trial = trial;
+    const trial = (this.#trial = TRIALS[plan.primitive]);
     this.world = new World(new Random(`${plan.primitive} ${String(plan.seed)}`).fork('world'));
     this.history = new History(() => this.world.now, watching.tell);
     this.servers = Array.from(
@@ -120,6 +121,7 @@ export class Simulation {
     this.#lookAround();
     await this.world.run(() => this.#isOver());
     const { referee, world } = this;
+    if (this.#isBrokenOff) return this.#verdict();
     // Callers may wait for something that is lost for good.
     const isLost = referee.hasLostData(world.now) || this.#trial.mayBeUsedUp?.(this) === true;
     const isStuck = this.#running > 0;
@@ -213,8 +215,12 @@ export class Simulation {
     return [...this.#callers.values()].reduce((sum, count) => sum + count, threads);
   }
 
+  get #isBrokenOff(): boolean {
+    return this.world.events > (this.watching.events ?? Infinity);
+  }
+
   #isOver(): boolean {
-    if (this.referee.violation !== undefined) return true;
+    if (this.referee.violation !== undefined || this.#isBrokenOff) return true;
     if (this.#running === 0 && this.referee.sections >= this.plan.sections) return true;
     const { world, referee } = this;
     const isByScore = this.#trial.isFair && this.plan.faults.includes('eviction');
