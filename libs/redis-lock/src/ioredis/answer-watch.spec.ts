@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHook } from 'node:async_hooks';
-import { Cluster, Redis } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { eventually } from '../../../../test/support/eventually.js';
 import { FaultProxy } from '../../../../test/support/fault-proxy.js';
 import { IOREDIS_VERSIONS } from '../../../../test/support/ioredis-versions.js';
@@ -11,11 +11,22 @@ import { ClusterGroup, type Node } from '../../../../test/support/topology.js';
 import type { LockEvent } from '../core/api/observer.js';
 import type { RedisConnection } from '../core/redis/connection.js';
 import { defineScript } from '../core/redis/script.js';
-import { openIoredisConnection } from './ioredis-connection.js';
+import { systemClock, type Clock } from '../core/time/clock.js';
+import { ManualClock } from '../testing/manual-clock.js';
+import { prepareIoredisConnection } from './ioredis-connection.js';
 
-/** A half-open connection is found within 4 s, one of the caller within 7 s; five times that. */
-const FOUND = { withinMs: 20_000 };
-const FOREIGN = { withinMs: 35_000 };
+/** A connection is half open by then: no byte has arrived for so long. */
+const SILENT_MS = 4_000;
+
+/** The connection is silent until another one is tried and answered, and for two beats more. */
+async function tried(proxy: FaultProxy, clock: ManualClock): Promise<void> {
+  const { accepted } = proxy.counts;
+  const before = proxy.connections.length;
+  await clock.advance(SILENT_MS);
+  await eventually(() => proxy.counts.accepted > accepted);
+  await eventually(() => proxy.connections.length === before);
+  await clock.advance(2_000);
+}
 
 const ECHO = defineScript({
   ...{ name: 'echo', keys: ['key'], args: ['text'], body: 'return text' },
@@ -24,44 +35,32 @@ const ECHO = defineScript({
 /** In a Cluster, the slot of the key is on the first node. */
 const run = (connection: RedisConnection) => connection.run(ECHO, ['b'], ['t']);
 
-const NEWEST = { Redis, Cluster };
-
-/** Opens connections over clients of the caller, and ends both after each spec. */
+/** Opens connections, also over clients of the caller, and ends both after each spec. */
 function useClients() {
   const opened: (() => unknown)[] = [];
   afterEach(async () => {
     for (const end of opened.splice(0)) await end();
   });
-  return (client: Redis | Cluster) => {
-    const errors: string[] = [];
-    const warnings: string[] = [];
-    client.on('error', ({ message }: Error) => errors.push(message));
-    const observer = {
-      observe: (event: LockEvent) => {
-        if (event.type === 'warning') warnings.push(event.message);
-      },
+  return (to: string | RedisOptions | Redis | Cluster, clock: Clock = new ManualClock()) => {
+    const [errors, warnings]: [string[], string[]] = [[], []];
+    const observe = (event: LockEvent) => {
+      if (event.type === 'warning') warnings.push(event.message);
     };
-    const connection = openIoredisConnection(client, observer);
-    opened.push(
-      () => connection.close(),
-      () => {
-        client.disconnect();
-      },
-    );
-    return { connection, errors, warnings };
+    const connection = prepareIoredisConnection(to, { observe }, 'auto', 'warn', { clock });
+    opened.push(() => connection.close());
+    if (typeof to === 'object' && 'disconnect' in to) {
+      to.on('error', ({ message }: Error) => errors.push(message));
+      opened.push(to.disconnect.bind(to));
+    }
+    connection.open();
+    return { connection, clock: clock as ManualClock, errors, warnings };
   };
 }
 
 describe('a connection of our own', () => {
   const redis = useRealRedis();
   const proxy = useProxy(redis);
-  const opened: RedisConnection[] = [];
-
-  const open = (to: unknown) => {
-    const connection = openIoredisConnection(to);
-    opened.push(connection);
-    return connection;
-  };
+  const open = useClients();
   /** The timers that the work sets. */
   const timersOf = async (work: () => Promise<unknown>) => {
     const timers: NodeJS.Timeout[] = [];
@@ -73,32 +72,31 @@ describe('a connection of our own', () => {
     return timers;
   };
 
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((connection) => connection.close()));
-  });
-
   it('is replaced when it is half open, and what was asked for is asked again', async () => {
-    const connection = open(proxy.current.url);
+    const { connection, clock } = open(proxy.current.url);
     await eventually(() => run(connection));
     const half = proxy.current.connections;
     proxy.current.blackhole('both', { where: (one) => half.includes(one) });
     const reply = run(connection);
-    expect(await eventually(() => reply, FOUND)).toMatchObject({ value: 't', resent: true });
+    await clock.advance(SILENT_MS);
+    expect(await eventually(() => reply)).toMatchObject({ value: 't', resent: true });
     for (const one of half) one.cut('rst');
   });
 
   it('is replaced when Redis accepts it and never says a word', async () => {
     const silent = proxy.current.blackhole();
-    const connection = open(proxy.current.url);
+    const { connection, clock } = open(proxy.current.url);
     await eventually(() => proxy.current.connections.length > 0);
     const first = proxy.current.connections;
-    await eventually(() => proxy.current.connections.some((one) => !first.includes(one)), FOUND);
+    const isReplaced = () => proxy.current.connections.some((one) => !first.includes(one));
+    await eventually(() => clock.advance(1_000).then(isReplaced));
     silent.heal();
-    await eventually(() => run(connection), FOUND);
+    const answer = () => clock.advance(1_000).then(() => run(connection));
+    expect(await eventually(answer, { everyMs: 100 })).toMatchObject({ value: 't' });
   });
 
   it('sets one timer for many calls, which keeps no process alive', async () => {
-    const connection = open(redis.url);
+    const { connection } = open(redis.url, systemClock);
     await eventually(() => connection.isUp);
     const timers = await timersOf(async () => {
       for (let i = 0; i < 100; i += 1) await run(connection);
@@ -108,11 +106,15 @@ describe('a connection of our own', () => {
   });
 
   it('is left alone where it has a time limit of ioredis', async () => {
-    const timers = await timersOf(async () => {
-      const connection = open({ port: redis.port, socketTimeout: 60_000 });
-      await eventually(() => run(connection));
-    });
-    expect(timers.filter(({ ['_repeat' as never]: repeat }) => repeat === 1_000)).toEqual([]);
+    const beatsOf = async (options: { socketTimeout?: number }) => {
+      const timers = await timersOf(async () => {
+        const { connection } = open({ port: redis.port, ...options }, systemClock);
+        await eventually(() => run(connection));
+      });
+      return timers.filter(({ ['_idleTimeout' as never]: ms }) => ms === 1_000).length;
+    };
+    expect(await beatsOf({})).toBeGreaterThan(0);
+    expect(await beatsOf({ socketTimeout: 60_000 })).toBe(0);
   });
 });
 
@@ -120,7 +122,7 @@ describe('a client of the caller', () => {
   const redis = useRealRedis();
   const proxy = useProxy(redis);
   const open = useClients();
-  const make = (options: { retryStrategy?: never } = {}, { Redis: Client } = NEWEST) =>
+  const make = (options: { retryStrategy?: never } = {}, { Redis: Client } = { Redis }) =>
     new Client(proxy.current.url, options);
   const halfOpen = () => {
     const half = proxy.current.connections;
@@ -128,56 +130,63 @@ describe('a client of the caller', () => {
   };
 
   it.each(IOREDIS_VERSIONS)('is connected anew when it is half open, %s', async (_, ioredis) => {
-    const { connection, errors, warnings } = open(make({}, ioredis));
+    const { connection, clock, errors, warnings } = open(make({}, ioredis));
     await eventually(() => run(connection));
     const half = proxy.current.connections;
     proxy.current.blackhole('both', halfOpen());
     const reply = run(connection);
-    expect(await eventually(() => reply, FOREIGN)).toMatchObject({ value: 't', resent: true });
+    await tried(proxy.current, clock);
+    expect(await eventually(() => reply)).toMatchObject({ value: 't', resent: true });
     expect(errors).toEqual(['Redis has not answered for 3 s']);
     expect(warnings).toEqual([]);
     for (const one of half) one.cut('rst');
   });
 
   it('is left alone, and told of once for each silence, where it would not reconnect', async () => {
-    const { connection, errors, warnings } = open(make({ retryStrategy: null as never }));
+    const { connection, clock, errors, warnings } = open(make({ retryStrategy: null as never }));
     await eventually(() => run(connection));
     for (let silences = 1; silences <= 2; silences++) {
       const silence = proxy.current.hold('toClient', halfOpen());
       const reply = run(connection);
-      await eventually(() => warnings.length === silences, FOREIGN);
+      await tried(proxy.current, clock);
+      expect(warnings).toHaveLength(silences);
       expect(warnings.at(-1)).toContain('set its retryStrategy and its socketTimeout');
       silence.heal();
-      expect(await reply).toMatchObject({ value: 't', resent: false });
+      expect(await eventually(() => reply)).toMatchObject({ value: 't', resent: false });
     }
     expect(errors).toEqual([]);
   });
 
   it('is left alone while the whole server is silent', async () => {
-    const { connection, errors, warnings } = open(make());
+    const { connection, clock, errors, warnings } = open(make());
     await eventually(() => run(connection));
     const { accepted } = proxy.current.counts;
     redis.pause();
     const reply = run(connection);
     // The server does not answer another connection either, twice.
-    await eventually(() => proxy.current.counts.accepted >= accepted + 2, FOREIGN).finally(() => {
-      redis.resume();
-    });
-    expect(await reply).toMatchObject({ value: 't', resent: false });
-    await eventually(() => proxy.current.connections.length === 1, FOREIGN);
+    const isTriedTwice = () => proxy.current.counts.accepted >= accepted + 2;
+    const looking = eventually(() => clock.advance(1_000).then(isTriedTwice));
+    await looking.finally(redis.resume.bind(redis));
+    expect(await eventually(() => reply)).toMatchObject({ value: 't', resent: false });
+    await eventually(() => proxy.current.connections.length === 1);
     expect([errors, warnings]).toEqual([[], []]);
   });
 
-  it.each<[string, string[]]>([
-    ['BLPOP', ['list', '6']],
-    ['XREAD', ['BLOCK', '6000', 'STREAMS', 'stream', '$']],
-  ])('is left alone, and told of, while %s of the application blocks it', async (name, args) => {
+  it.each<[string, string[], () => Promise<unknown>]>([
+    ['BLPOP', ['list', '0'], () => redis.admin.rpush('list', 'a')],
+    ['XREAD', ['BLOCK', '0', 'STREAMS', 's', '$'], () => redis.admin.xadd('s', '*', 'a', 'b')],
+  ])('is left alone, and told of, while %s of the application blocks it', async (...row) => {
+    const [name, args, unblock] = row;
     const client = make();
-    const { connection, errors, warnings } = open(client);
+    const { connection, clock, errors, warnings } = open(client);
     await eventually(() => run(connection));
     const blocked = client.call(name, ...args);
-    expect(await run(connection)).toMatchObject({ value: 't', resent: false });
-    expect(await blocked).toBeNull();
+    const reply = run(connection);
+    await clock.advance(3 * SILENT_MS);
+    await eventually(async () => /blocked_clients:1/.test(await redis.admin.info('clients')));
+    await unblock();
+    expect(await eventually(() => reply)).toMatchObject({ value: 't', resent: false });
+    expect(await blocked).not.toBeNull();
     expect(warnings).toEqual([
       `${name} blocks the connection that locks use, and delays their renewals; use a separate client for the locks`,
     ]);
@@ -200,7 +209,10 @@ describe('a Cluster of the caller', () => {
     await group.stop();
   });
 
-  const make = (options: { clusterRetryStrategy?: never } = {}, { Cluster: Client } = NEWEST) => {
+  const make = (
+    options: { clusterRetryStrategy?: never } = {},
+    { Cluster: Client } = { Cluster },
+  ) => {
     const port = String(group.masters[0]?.server.port);
     const natMap = { [`127.0.0.1:${port}`]: { host: '127.0.0.1', port: proxy.port } };
     return new Client(group.addresses.slice(1), { natMap, ...options });
@@ -208,13 +220,14 @@ describe('a Cluster of the caller', () => {
 
   it.each(IOREDIS_VERSIONS)('has a half-open node connected anew, %s', async (_, ioredis) => {
     const client = make({}, ioredis);
-    const { connection, warnings } = open(client);
+    const { connection, clock, warnings } = open(client);
     await eventually(() => run(connection));
     const half = proxy.connections;
     const others = client.nodes('master').filter(({ options }) => options.port !== proxy.port);
     proxy.blackhole('both', { where: (one) => half.includes(one) });
     const reply = run(connection);
-    expect(await eventually(() => reply, FOREIGN)).toMatchObject({ value: 't', resent: true });
+    await tried(proxy, clock);
+    expect(await eventually(() => reply)).toMatchObject({ value: 't', resent: true });
     expect(others.map(({ status }) => status)).toEqual(['ready', 'ready']);
     expect(client.nodes('master')).toEqual(expect.arrayContaining(others));
     expect(warnings).toEqual([]);
@@ -222,16 +235,16 @@ describe('a Cluster of the caller', () => {
   });
 
   it('is left alone, and told of, where it would not reconnect', async () => {
-    const { connection, warnings } = open(make({ clusterRetryStrategy: null as never }));
+    const { connection, clock, warnings } = open(make({ clusterRetryStrategy: null as never }));
     await eventually(() => run(connection));
     const half = proxy.connections;
     const silence = proxy.hold('toClient', { where: (one) => half.includes(one) });
     const reply = run(connection);
-    await eventually(() => warnings.length > 0, FOREIGN);
+    await tried(proxy, clock);
     expect(warnings).toEqual([
       expect.stringContaining('set its clusterRetryStrategy and its socketTimeout'),
     ]);
     silence.heal();
-    expect(await reply).toMatchObject({ value: 't', resent: false });
+    expect(await eventually(() => reply)).toMatchObject({ value: 't', resent: false });
   });
 });
