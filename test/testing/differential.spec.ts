@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { isDeepStrictEqual } from 'node:util';
 import { textIn, type Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { declaredScripts } from '../../scripts/library/scripts.mjs';
 import { isBeforeRedis7 } from '../support/server-facts.js';
@@ -71,6 +72,8 @@ function sameAge({ ours, theirs }: { ours: Seen; theirs: Seen }): void {
 }
 
 function expectSame({ ours, theirs }: { ours: Seen; theirs: Seen }, call: unknown): void {
+  // Jest's comparison, which says where they differ, takes ten times as long.
+  if (isDeepStrictEqual(ours, theirs)) return;
   // Unlike JSON, it tells -0 from 0.
   expect({ call, ...ours }).toStrictEqual({ call, ...theirs });
 }
