@@ -37,8 +37,6 @@ const STORMY = 0.75;
 const STORM_MS = 60_000;
 /** If no caller is granted anything for so long after the last fault, none ever will be. */
 const STUCK_MS = 120_000;
-/** A fair entry whose record was evicted stays for its score: the sum of all waiting times before. */
-const STUCK_BEHIND_SCORES_MS = 600_000;
 /** The pause between two calls of one that does not rest. */
 const PROBE_MS = 5_000;
 const LOOK_MS = 25;
@@ -56,6 +54,7 @@ export class Simulation {
   java: JavaSide | undefined;
   readonly faults: Faults;
   readonly #trial: Trial;
+  readonly #most: number;
   /** The callers of each living process that have not ended. */
   readonly #callers = new Map<SimulatedProcess, number>();
   #bootCount = 0;
@@ -65,6 +64,7 @@ export class Simulation {
     private readonly watching: Watching = {},
   ) {
     const trial = (this.#trial = TRIALS[plan.primitive]);
+    this.#most = watching.events ?? Infinity;
     this.world = new World(new Random(`${plan.primitive} ${String(plan.seed)}`).fork('world'));
     this.history = new History(() => this.world.now, watching.tell);
     this.servers = Array.from(
@@ -121,7 +121,7 @@ export class Simulation {
     this.#lookAround();
     await this.world.run(() => this.#isOver());
     const { referee, world } = this;
-    if (this.#isBrokenOff) return this.#verdict();
+    if (world.events > this.#most) return this.#verdict();
     // Callers may wait for something that is lost for good.
     const isLost = referee.hasLostData(world.now) || this.#trial.mayBeUsedUp?.(this) === true;
     const isStuck = this.#running > 0;
@@ -215,17 +215,13 @@ export class Simulation {
     return [...this.#callers.values()].reduce((sum, count) => sum + count, threads);
   }
 
-  get #isBrokenOff(): boolean {
-    return this.world.events > (this.watching.events ?? Infinity);
-  }
-
   #isOver(): boolean {
-    if (this.referee.violation !== undefined || this.#isBrokenOff) return true;
+    if (this.referee.violation !== undefined || this.world.events > this.#most) return true;
     if (this.#running === 0 && this.referee.sections >= this.plan.sections) return true;
-    const { world, referee } = this;
-    const isByScore = this.#trial.isFair && this.plan.faults.includes('eviction');
-    const stuckMs = isByScore ? STUCK_BEHIND_SCORES_MS : STUCK_MS;
-    return world.now - Math.max(referee.progressAt, referee.quietSince) > stuckMs;
+    const { plan, world, referee } = this;
+    // A fair entry whose record was evicted stays for its score: the sum of all waiting times before.
+    const longestMs = STUCK_MS * (this.#trial.isFair && plan.faults.includes('eviction') ? 5 : 1);
+    return world.now - Math.max(referee.progressAt, referee.quietSince) > longestMs;
   }
 
   #lookAround(): void {
