@@ -34,6 +34,16 @@ describe('who leaves the queue of a fair lock', () => {
     await expectEmptyQueue();
   });
 
+  it('is out of it when its process closes, though another lock has the name of its owner', async () => {
+    const [ours, others] = [open(), open()];
+    await others.locks.acquire('a');
+    const [client, number] = (await ours.locks.acquire('b')).owner.split(':');
+    const waiter = await view.enqueue(ours.locks, { waitTimeMs: Infinity });
+    await ours.locks.using(`${String(client)}:${String(Number(number) + 1)}`, () => undefined);
+    await ours.close();
+    await expect(waiter.promise).rejects.toThrow(LockShutdownError);
+  });
+
   it('is out of it when its process closes, with all the others of that process', async () => {
     const rarely = { pollIntervalMs: 60_000 };
     const [ours, others] = [open(rarely), open(rarely)];

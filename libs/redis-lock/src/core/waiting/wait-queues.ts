@@ -19,10 +19,12 @@ import { Waiter, type Queue, type WaitingRoom } from './waiter.js';
 export class WaitQueues implements QueueKind, WaitingRoom, Queue {
   readonly outsiders: Outsiders;
   /**
-   * By id. The only waiter of a key sends its first attempt without a queue. It stands here by its
-   * key. Its queue opens when others come, or when it has to wait.
+   * By key. The only waiter of a key sends its first attempt without a queue, and stands here in its
+   * place. A queue opens when others come, or when the waiter has to wait.
    */
   private readonly queues = new ByKey<WaitQueue | Waiter>();
+  /** By owner, if each owner has a queue. */
+  private readonly ofOwners = new ByKey<WaitQueue>();
   private readonly crowds = new ByKey<Crowd<WaitQueue>>();
   /**
    * Owners that have released a lock which `minHoldMs` keeps held. A message of the grant may still
@@ -40,7 +42,7 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
     private readonly keysInUse: KeysInUse,
     private readonly holds: Holds,
   ) {
-    this.restful = new Idle(session.times, () => this.queues.size === 0);
+    this.restful = new Idle(session.times, () => this.queues.size + this.ofOwners.size === 0);
     this.kept = new Marks(session.times);
     this.outsiders = new Outsiders(session, (key) => {
       this.queueOf(key)?.ask();
@@ -56,6 +58,7 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
     for (const one of this.queues.values()) {
       waiting += one instanceof Waiter ? Number(!one.once) : one.waiters.waiting;
     }
+    for (const { waiters } of this.ofOwners.values()) waiting += waiters.waiting;
     return waiting;
   }
 
@@ -91,8 +94,7 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
       return;
     }
     const queue = this.queueOf(key);
-    // Each owner of a crowd has its own queue.
-    const isJoined = queue?.id === queueId;
+    const isJoined = queue !== undefined && queueId === key;
     (isJoined ? queue : this.open(asker, this.keysInUse.begin(key))).add(waiter);
   }
 
@@ -151,7 +153,8 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
   }
 
   closed({ id, key }: WaitQueue): void {
-    this.queues.delete(id);
+    if (id === key) this.queues.delete(key);
+    else this.ofOwners.delete(id);
     if (this.crowds.get(key)?.size === 0) this.crowds.delete(key);
     this.restful.check();
   }
@@ -179,7 +182,8 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
 
   /** Every waiter has a queue from now on. */
   private all(): WaitQueue[] {
-    return this.queues.values().map((one) => (one instanceof Waiter ? this.openFor(one) : one));
+    for (const one of this.queues.values()) if (one instanceof Waiter) this.openFor(one);
+    return [...(this.queues.values() as WaitQueue[]), ...this.ofOwners.values()];
   }
 
   /** If the key has one queue. A waiter that was alone has its queue from now on. */
@@ -200,8 +204,12 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
   /** @param use a use of its key, which ends with the queue */
   private open(asker: Asker, use: KeyUse): WaitQueue {
     const queue = newQueue(this, asker, use);
-    this.queues.add(queue.id, queue);
-    if (queue.id !== queue.key) queue.crowd = this.crowdOf(queue.key);
+    const { id, key } = queue;
+    if (id === key) this.queues.add(key, queue);
+    else {
+      queue.crowd = this.crowdOf(key);
+      this.ofOwners.add(id, queue);
+    }
     return queue;
   }
 
