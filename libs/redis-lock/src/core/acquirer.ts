@@ -175,7 +175,7 @@ export class Acquirer {
     if (grantMs > 0) hold.owedLeaseMs = hold.leaseTimeMs;
     if (now >= hold.validUntil || hold.isSuspended(leadOf(context.clock, now))) {
       // The queue has counted the use of the key for this owner.
-      use?.endLate();
+      use?.endLate(hold.owner);
       void waiter.cancel();
       return undefined;
     }
@@ -225,7 +225,7 @@ export class Acquirer {
       this.releases,
     );
     hold.add(lease);
-    holds.granted(hold, now);
+    holds.watch(hold, now);
     const { observer } = settings;
     if (observer !== undefined && hearsCalls(observer)) {
       const { name, kind } = hold;

@@ -35,7 +35,7 @@ export interface HoldGuard {
 /** The key of a hold, counted among the keys in use until the hold is over. */
 export interface CountedKey {
   readonly isOnly: boolean;
-  forget(hold: Hold): boolean;
+  leftBy(hold: Hold): boolean;
   end(isReader?: boolean): void;
 }
 

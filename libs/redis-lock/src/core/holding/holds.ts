@@ -42,7 +42,7 @@ export class Holds {
   }
 
   /** A lease that Redis has just granted was added to the hold. */
-  granted(hold: Hold, now: number): void {
+  watch(hold: Hold, now: number): void {
     if (hold.guard === undefined) this.watchdog.add(hold, now);
     else this.watchdog.replan(hold);
   }

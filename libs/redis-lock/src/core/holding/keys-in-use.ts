@@ -27,7 +27,7 @@ export class KeyUse implements CountedKey {
   /** The last hold of this process that excludes all others. */
   holder: Hold | undefined = undefined;
   /** The owner that was granted the lock while others here wait, until its call goes on. */
-  granted: OwnerId | undefined = undefined;
+  grantedTo: OwnerId | undefined = undefined;
   /** The holds of this process that a writer excludes. */
   private readers = 0;
   /** The first use has begun. */
@@ -46,7 +46,7 @@ export class KeyUse implements CountedKey {
   /** The granted call goes on with this hold. Holds of this process that it excludes are lost. */
   heldBy(hold: Hold, holds: Holds): void {
     const { holder } = this;
-    this.granted = undefined;
+    if (this.grantedTo === hold.owner) this.grantedTo = undefined;
     hold.countedKey = this;
     const { isShared, isReadSide } = hold.protocol;
     if (isShared && isReadSide !== true) return;
@@ -57,15 +57,15 @@ export class KeyUse implements CountedKey {
   }
 
   /** The hold is being released, or is over. Returns whether it was the holder until now. */
-  forget(hold: Hold): boolean {
+  leftBy(hold: Hold): boolean {
     if (this.holder !== hold) return false;
     this.holder = undefined;
     return true;
   }
 
   /** The lease was over before the granted call went on. */
-  endLate(): void {
-    this.granted = undefined;
+  endLate(owner: OwnerId): void {
+    if (this.grantedTo === owner) this.grantedTo = undefined;
     this.end();
   }
 

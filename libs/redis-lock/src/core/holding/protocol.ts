@@ -96,7 +96,7 @@ export type AcquireAnswer =
  * - `passed`: the successor holds it.
  * - `had`: the successor held it before this script, and this owner did not.
  * - `yielded`: another process is next, and the successor sends its own attempts.
- * - `reserved`: freed for outsiders, and the successor stands back for outsiders.
+ * - `reserved`: freed, and the successor stands back for outsiders.
  * - `unannounced`: freed or handed over, but no message was published.
  * - `absent`: this owner did not hold it.
  */

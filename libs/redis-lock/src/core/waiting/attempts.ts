@@ -5,7 +5,7 @@ import type { Waiter } from './waiter.js';
 
 /** The attempts of one queue, one at a time, and the last answer. */
 export class Attempts {
-  /** A script for this waiter is on its way. It may have left meanwhile. */
+  /** A script for this waiter is on its way. The waiter may have left meanwhile. */
   waiter: Waiter | undefined = undefined;
   /** Another attempt must follow the one that is on its way. */
   mustRepeat = false;
@@ -57,6 +57,11 @@ export class Attempts {
   /** Redis has answered, or will not answer. */
   end(waiter: Waiter): void {
     if (this.waiter === waiter) this.waiter = undefined;
+  }
+
+  /** Its answer may never come. If it does, it counts only as a grant. */
+  giveUp(): void {
+    this.waiter = undefined;
   }
 
   /** Others hold it for this time. */

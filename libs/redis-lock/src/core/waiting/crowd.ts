@@ -11,6 +11,8 @@ interface OwnQueue {
 
 /** The queues of one key with a waiter each, in the order of arrival. Each is the queue of one owner. */
 export class Crowd<Q extends OwnQueue> {
+  /** The number of open queues, also of those without a waiter that waits. */
+  open = 0;
   private readonly queues = new Map<OwnerId, Q>();
 
   get size(): number {

@@ -53,7 +53,7 @@ export class HandOverQueue extends WaitQueue {
       if (value === 'passed' && next.mode === 'start') this.grant(next, sentAt, undefined);
       else this.letEnter(next);
     } else if (value === 'reserved' || value === 'done') {
-      this.busy(this.kind.session.settings.claimTimeMs);
+      this.busy(this.room.session.settings.claimTimeMs);
       // Its own attempt shows the window.
       if (value === 'reserved' && this.madeWakeUps?.hearsGrants === true) this.ask();
     } else {
@@ -108,13 +108,13 @@ export class HandOverQueue extends WaitQueue {
    * grant. One that is queued attempts through the queue: its entry would outlast any other grant.
    */
   protected override claimOf(waiter: Waiter): Claim | undefined {
-    if (waiter.once || this.liveHolder !== undefined || this.use.granted !== undefined) {
+    if (waiter.once || this.liveHolder !== undefined || this.use.grantedTo !== undefined) {
       return undefined;
     }
     const isHearing = this.madeWakeUps?.hearsGrants === true;
     const isPolling = this.madeWakeUps?.isDeaf === true;
     const isQueued = this.madeClaims?.isOf(waiter) === true;
-    const isPolled = isPolling || this.kind.session.settings.wakeUp === 'poll';
+    const isPolled = isPolling || this.room.session.settings.wakeUp === 'poll';
     if (!isHearing && !isPolled && !isQueued) return undefined;
     const past = this.isPast ? this.window?.untilMs : 0;
     return this.claims.claimFor(waiter, isHearing, past, this.ended);
@@ -129,7 +129,7 @@ export class HandOverQueue extends WaitQueue {
    * confirmation of the subscription sends the attempt.
    */
   protected override begin(waiter: Waiter): void {
-    const { outsiders } = this.kind;
+    const { outsiders } = this.room;
     const isFree = this.attempts.waiter === undefined && this.liveHolder === undefined;
     const isBeside = outsiders.has(this.key) && !outsiders.areFirst(this.id);
     if (waiter.once || !isFree || !isBeside) {
@@ -150,8 +150,8 @@ export class HandOverQueue extends WaitQueue {
 
   /** This owner holds the lock, was granted it, requests it, or its release is not over. */
   private isOurs(owner: OwnerId): boolean {
-    const isHeld = owner === this.holder?.owner || owner === this.use.granted;
-    return isHeld || this.kind.isEnding(owner) || owner === this.attempts.waiter?.asker.owner;
+    const isHeld = owner === this.holder?.owner || owner === this.use.grantedTo;
+    return isHeld || this.room.isEnding(owner) || owner === this.attempts.waiter?.asker.owner;
   }
 
   /** One at a time: a repeated message must not send a script each time. */
@@ -163,7 +163,7 @@ export class HandOverQueue extends WaitQueue {
   }
 
   private get claims(): Claims {
-    return (this.madeClaims ??= new Claims(this.kind.session));
+    return (this.madeClaims ??= new Claims(this.room.session));
   }
 
   /** Grants have their own channel, for all owners of this process. */

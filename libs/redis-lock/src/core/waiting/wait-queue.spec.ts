@@ -1,65 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { answer, BUSY, Caller, GRANT, LEFT } from '../../../../../test/support/caller.js';
 import { fakeConnection } from '../../../../../test/support/fake-holds.js';
 import { LockShutdownError } from '../api/errors.js';
 import type { LockEvent } from '../api/observer.js';
-import type { Asker } from '../holding/asker.js';
-import type { AcquireAnswer } from '../holding/protocol.js';
 import { LockContext } from '../lock-context.js';
-import type { Reply } from '../redis/connection.js';
 import type { WaitQueues } from './wait-queues.js';
-import type { Refusal } from './known.js';
 import type { WaitQueue } from './wait-queue.js';
 import { GRANTED, Waiter } from './waiter.js';
 
 const POLL_MS = 500;
-const answer = (value: AcquireAnswer): Reply<AcquireAnswer> => ({
-  value,
-  sentAt: 0,
-  resent: false,
-});
-const GRANT = answer({ kind: 'granted', fencingToken: undefined });
-const BUSY = answer({ kind: 'busy', remainingMs: 5_000 });
 const busy = { remainingMs: expect.any(Number) as unknown, blockedBy: 'other' };
 const known = { kind: 'busy', until: expect.any(Number) as unknown };
-const LEFT = new Error('left');
-
-/** A caller whose attempts are answered by the spec, or never. */
-class Caller implements Asker {
-  readonly key = 'a';
-  readonly queueId = 'a';
-  readonly leaseTimeMs = 30_000;
-  /** Where callers hold what they are granted. */
-  owner?: string;
-  readonly attempts: ((reply: Reply<AcquireAnswer>) => void)[] = [];
-  readonly outcomes: (typeof GRANTED | Refusal | Error)[] = [];
-  cancelled = 0;
-  waiter: Waiter | undefined;
-  readonly #abort = new AbortController();
-
-  constructor(
-    once = false,
-    private readonly waitTimeMs = once ? 0 : Infinity,
-  ) {}
-
-  enter(queues: WaitQueues): void {
-    const { session } = queues;
-    const [subject, now] = [{ name: 'a', kind: 'lock' } as const, session.clock.now()];
-    this.waiter = new Waiter(session, this, subject, this.waitTimeMs, this.#abort.signal, now);
-    const end = (outcome: typeof GRANTED | Refusal | Error) => void this.outcomes.push(outcome);
-    this.waiter.waitIn(queues).then(end, end);
-  }
-
-  leave(): void {
-    this.#abort.abort(LEFT);
-  }
-
-  channels = () => ({ wakeUp: 'c' });
-  ask = () => new Promise<Reply<AcquireAnswer>>((resolve) => this.attempts.push(resolve));
-  cancel = () => {
-    this.cancelled += 1;
-    return Promise.resolve();
-  };
-}
 
 describe('WaitQueue', () => {
   let context: LockContext;

@@ -13,8 +13,8 @@ import { WakeUps, type WakeUpListener } from './wake-ups.js';
 import type { Queue, Waiter } from './waiter.js';
 import { WaiterList } from './waiter-list.js';
 
-/** The queues of one kind, as one of them calls them. It listens to the holds of that kind. */
-export interface QueueKind extends HoldListener {
+/** The queues of one kind, as each of them calls them. It listens to the holds of that kind. */
+export interface Room extends HoldListener {
   readonly session: Session;
   /** A grant does not keep others out. */
   readonly isShared: boolean;
@@ -25,7 +25,7 @@ export interface QueueKind extends HoldListener {
    */
   isEnding(owner: OwnerId): boolean;
   /** The queue has no waiters, and no attempt is on its way. */
-  closed(queue: WaitQueue): void;
+  onIdle(queue: WaitQueue): void;
 }
 
 /**
@@ -52,11 +52,11 @@ export class WaitQueue implements Queue, WakeUpListener {
   private readonly isLed: boolean;
 
   constructor(
-    protected readonly kind: QueueKind,
+    protected readonly room: Room,
     { key, queueId, isLed }: Asker,
     protected readonly use: KeyUse,
   ) {
-    this.attempts = new Attempts(kind.session);
+    this.attempts = new Attempts(room.session);
     this.key = key;
     this.id = queueId;
     this.isLed = isLed === true;
@@ -82,7 +82,7 @@ export class WaitQueue implements Queue, WakeUpListener {
     if (waiter.once && waiters.waiting > 0) {
       const { known } = attempts;
       // After a grant that keeps no other owner out, the next waiter sends its attempt at once.
-      const isAnswered = !this.kind.isShared || attempts.waiter === undefined;
+      const isAnswered = !this.room.isShared || attempts.waiter === undefined;
       if (known.kind === 'busy' && isAnswered && !attempts.isSetBy(waiter)) {
         // A waiter is ahead. It acquires the lock if that is free by now.
         waiter.refuse(known);
@@ -106,7 +106,7 @@ export class WaitQueue implements Queue, WakeUpListener {
     const { known, leader } = this;
     crowd.leave(this);
     this.drop(waiter);
-    if (this.isLed && leader === this) crowd.lead(known, this.kind.session.clock.now());
+    if (this.isLed && leader === this) crowd.lead(known, this.room.session.clock.now());
   }
 
   private drop(waiter: Waiter): void {
@@ -129,6 +129,8 @@ export class WaitQueue implements Queue, WakeUpListener {
     if (next === undefined) return;
     if (attempts.waiter !== undefined) {
       attempts.mustRepeat = true;
+      // Its waiter has left, and its answer may never come.
+      if (!attempts.waiter.isQueued && !this.wakeUps.isSet) this.wakeUps.pollIn();
       return;
     }
     const attempt = attempts.begin(next);
@@ -160,7 +162,7 @@ export class WaitQueue implements Queue, WakeUpListener {
 
   private refused(answer: AcquireAnswer & { kind: 'busy' }): void {
     const { attempts, crowd, waiters } = this;
-    if (answer.window !== undefined) this.kind.outsiders.seen(this.key);
+    if (answer.window !== undefined) this.room.outsiders.seen(this.key);
     if (this.isLed && crowd?.first === this) {
       const strays = crowd.heard(answer, attempts.last);
       if (strays.length > 0) void waiters.first?.asker.cancelStrays?.(strays);
@@ -206,17 +208,17 @@ export class WaitQueue implements Queue, WakeUpListener {
   }
 
   hint(): void {
-    if (!this.kind.outsiders.areFirst(this.id)) this.ask();
+    if (!this.room.outsiders.areFirst(this.id)) this.ask();
   }
 
   onPoll(): void {
     const { first } = this.waiters;
     const isAsking = first !== undefined && this.isAsking(first);
-    if (isAsking || this.kind.outsiders.areFirst(this.id)) {
+    if (isAsking || this.room.outsiders.areFirst(this.id)) {
       this.wakeUps.pollIn();
     } else {
       // An attempt whose waiter has left must not delay the others.
-      this.attempts.waiter = undefined;
+      this.attempts.giveUp();
       this.ask();
     }
   }
@@ -235,7 +237,7 @@ export class WaitQueue implements Queue, WakeUpListener {
     if (holder !== undefined) this.attempts.setBusy(holder.remainingMs);
     // The waiter of the running attempt has left, and its answer may never come.
     if (this.attempts.waiter !== undefined) this.wakeUps.pollIn();
-    else if (!waiter.once && this.kind.outsiders.areFirst(this.id)) this.wakeUps.pollIn();
+    else if (!waiter.once && this.room.outsiders.areFirst(this.id)) this.wakeUps.pollIn();
     // A local owner holds it in a batch. Its release names this waiter, which needs no attempt.
     else if (holder !== undefined && holder.batchCount > 0) this.park();
     else this.ask();
@@ -261,10 +263,10 @@ export class WaitQueue implements Queue, WakeUpListener {
 
   /** The others wait for another holder from now on. */
   private goOnBehind(granted: Waiter): void {
-    const { isShared } = this.kind;
+    const { isShared } = this.room;
     this.madeWakeUps?.restart();
     this.attempts.setBusy(isShared ? 0 : granted.leaseTimeMs);
-    this.use.granted = granted.asker.owner;
+    this.use.grantedTo = granted.asker.owner;
     if (!isShared) this.refuseOnce(Infinity);
     // The release of a local holder ends the wait: no script is needed before.
     this.attempts.mustRepeat = isShared;
@@ -293,8 +295,8 @@ export class WaitQueue implements Queue, WakeUpListener {
     const { last, waiter } = this.attempts;
     if (waiter !== undefined) return;
     // The holder was granted it at this moment, or its lease is not over.
-    const isOurs = this.use.granted !== undefined || this.liveHolder !== undefined;
-    if (last.kind === 'busy' && this.kind.session.settings.wakeUp === 'message') {
+    const isOurs = this.use.grantedTo !== undefined || this.liveHolder !== undefined;
+    if (last.kind === 'busy' && this.room.session.settings.wakeUp === 'message') {
       if (isOurs || this.isBehindOwn) wakeUps.expect();
       else wakeUps.listen();
     }
@@ -307,14 +309,14 @@ export class WaitQueue implements Queue, WakeUpListener {
     if (this.attempts.waiter !== undefined || !this.isOpen) return;
     this.isOpen = false;
     this.use.end();
-    this.kind.closed(this);
+    this.room.onIdle(this);
   }
 
   /** The hold of this process, if it hands over to this queue. */
   protected get holder(): Hold | undefined {
     const { holder } = this.use;
     // Another kind of lock may have the same name. In Redis' queue each owner has its own place.
-    return holder?.listener === this.kind && holder.queueId === this.key ? holder : undefined;
+    return holder?.listener === this.room && holder.queueId === this.key ? holder : undefined;
   }
 
   /** Its lease is not over, by the local clock. */
@@ -324,7 +326,7 @@ export class WaitQueue implements Queue, WakeUpListener {
   }
 
   protected get wakeUps(): WakeUps {
-    return (this.madeWakeUps ??= new WakeUps(this.kind.session, this));
+    return (this.madeWakeUps ??= new WakeUps(this.room.session, this));
   }
 
   get channels(): Channels {

@@ -12,11 +12,11 @@ import { Crowd } from './crowd.js';
 import { HandOverQueue } from './hand-over-queue.js';
 import { NONE } from './known.js';
 import { Marks, Outsiders } from './outsiders.js';
-import { WaitQueue, type QueueKind } from './wait-queue.js';
+import { WaitQueue, type Room } from './wait-queue.js';
 import { Waiter, type Queue, type WaitingRoom } from './waiter.js';
 
-/** The queues of all keys of one kind. A key without waiters leaves nothing behind. */
-export class WaitQueues implements QueueKind, WaitingRoom, Queue {
+/** The queues of all keys of one kind. A key leaves nothing behind once it has no waiters. */
+export class WaitQueues implements Room, WaitingRoom, Queue {
   readonly outsiders: Outsiders;
   /**
    * By key. The only waiter of a key sends its first attempt without a queue, and stands here in its
@@ -98,7 +98,7 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
     (isJoined ? queue : this.open(asker, this.keysInUse.begin(key))).add(waiter);
   }
 
-  // For a waiter without a queue.
+  // As the queue of a waiter that is alone: its attempt is on its way.
 
   readonly known = NONE;
 
@@ -114,7 +114,6 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
     }
     this.queues.delete(waiter.asker.key);
     waiter.grant(sentAt, value.fencingToken);
-    if (this.isEnded) this.restful.check();
   }
 
   onError(waiter: Waiter, error: unknown): void {
@@ -131,7 +130,7 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
   /** The holder releases. Returns the next waiter of this process, if there is one. */
   successor(hold: Hold): Waiter | undefined {
     const { key, countedKey } = hold;
-    countedKey?.forget(hold);
+    countedKey?.leftBy(hold);
     if (countedKey?.isOnly === true) return undefined;
     const queue = this.crowds.get(key)?.first ?? this.queueOf(key);
     return queue instanceof HandOverQueue ? queue.successor(hold) : undefined;
@@ -143,7 +142,7 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
 
   ended(hold: Hold): void {
     if (hold.keepMs > 0 && hold.mayBeTold) this.kept.set(hold.owner, hold.keepMs);
-    if (hold.countedKey?.forget(hold) === true) this.queueOf(hold.key)?.ask();
+    if (hold.countedKey?.leftBy(hold) === true) this.queueOf(hold.key)?.ask();
   }
 
   // For a queue.
@@ -152,10 +151,13 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
     return this.holds.isLeaving(owner) || this.kept.has(owner);
   }
 
-  closed({ id, key }: WaitQueue): void {
-    if (id === key) this.queues.delete(key);
-    else this.ofOwners.delete(id);
-    if (this.crowds.get(key)?.size === 0) this.crowds.delete(key);
+  onIdle({ id, key, crowd }: WaitQueue): void {
+    if (crowd === undefined) this.queues.delete(key);
+    else {
+      this.ofOwners.delete(id);
+      crowd.open -= 1;
+      if (crowd.open === 0) this.crowds.delete(key);
+    }
     this.restful.check();
   }
 
@@ -193,10 +195,12 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
   }
 
   private openFor(waiter: Waiter): WaitQueue {
-    const { asker, use } = waiter;
+    const { asker } = waiter;
+    // A waiter that is alone has one.
+    const use = waiter.use as KeyUse;
     this.queues.delete(asker.key);
     waiter.use = undefined;
-    const queue = this.open(asker, use ?? this.keysInUse.begin(asker.key));
+    const queue = this.open(asker, use);
     queue.adopt(waiter);
     return queue;
   }
@@ -208,6 +212,7 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
     if (id === key) this.queues.add(key, queue);
     else {
       queue.crowd = this.crowdOf(key);
+      queue.crowd.open += 1;
       this.ofOwners.add(id, queue);
     }
     return queue;
@@ -225,7 +230,7 @@ export class WaitQueues implements QueueKind, WaitingRoom, Queue {
   }
 }
 
-export function newQueue(kind: QueueKind, asker: Asker, use: KeyUse): WaitQueue {
-  const Queue = asker.isHandedOver === true ? HandOverQueue : WaitQueue;
-  return new Queue(kind, asker, use);
+export function newQueue(room: Room, asker: Asker, use: KeyUse): WaitQueue {
+  const Class = asker.isHandedOver === true ? HandOverQueue : WaitQueue;
+  return new Class(room, asker, use);
 }

@@ -274,9 +274,10 @@ export class Waiter implements Timed, AbortListener, Successor {
   private end(): boolean {
     if (this.isOver) return false;
     this.isOver = true;
-    const { queue, signal } = this;
     this.session.times.endWait(this);
-    if (signal !== undefined) unlistenTo(signal, this);
+    // A signal may use the key as its listener is removed: then the waiter has a queue only now.
+    if (this.signal !== undefined) unlistenTo(this.signal, this);
+    const { queue } = this;
     if (this.hasLock) {
       queue?.leave(this);
       return true;

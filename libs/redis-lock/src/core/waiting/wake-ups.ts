@@ -40,6 +40,7 @@ export class WakeUps implements Timed {
   hearsGrants = false;
   /** The subscription was not confirmed in time: polls find grants. */
   isDeaf = false;
+  private dueAt = 0;
   private backoffMs = FIRST_BACKOFF_MS;
   /** The messages of this read. */
   private hints = 0;
@@ -53,10 +54,10 @@ export class WakeUps implements Timed {
 
   /**
    * Sets the next poll after this answer.
-   * @param isOurs a hold of this process has the lock: a poll that is set stays as it is
+   * @param isOurs a caller of this process has the lock, or its grant: a poll before its end stays
    */
   pollAfter(known: Known, isOurs = false): void {
-    if (isOurs && this.heapIndex !== -1) return;
+    if (isOurs && this.isSet && known.kind === 'busy' && this.dueAt <= known.until) return;
     const { settings, clock, random } = this.session;
     const { pollIntervalMs, wakeUp } = settings;
     if (known.kind !== 'busy') {
@@ -69,7 +70,12 @@ export class WakeUps implements Timed {
   }
 
   pollIn(delayMs = this.session.settings.pollIntervalMs): void {
-    this.session.times.set(this, this.session.clock.now() + delayMs);
+    this.dueAt = this.session.clock.now() + delayMs;
+    this.session.times.set(this, this.dueAt);
+  }
+
+  get isSet(): boolean {
+    return this.heapIndex !== -1;
   }
 
   /** The lock was granted: from now on the waiters wait for another holder. */
