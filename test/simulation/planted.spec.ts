@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { BUGS } from './planted/bugs.js';
-import type { Row } from './planted/found.js';
-import { planFor, simulateWith, type Bug } from './planted/planted.js';
+import { planOf, verdictOf, type Row } from './planted/found.js';
+import type { Bug } from './planted/planted.js';
 import { PLANTED } from './planted/seeds.js';
 import { simulate, type Verdict } from './simulation.js';
 
@@ -18,10 +18,9 @@ describe('a planted bug', () => {
   });
 
   const verdicts = new Map<string, Promise<Verdict>>();
-  /** The history of this row, with its bug, until a promise is broken. */
   const broken = (row: Row) => {
     const [primitive, name] = row;
-    const verdict = verdicts.get(`${primitive}: ${name}`) ?? simulateWith(planOf(row), bugOf(row));
+    const verdict = verdicts.get(`${primitive}: ${name}`) ?? verdictOf(row, bugOf(row));
     verdicts.set(`${primitive}: ${name}`, verdict);
     return verdict;
   };
@@ -42,7 +41,9 @@ describe('a planted bug', () => {
     async (_, rows) => {
       const events: number[] = [];
       for (const row of rows) events.push((await broken(row)).events);
-      const { violation } = await simulate(planOf(rows[0] as Row), { events: Math.max(...events) });
+      const row = rows[0] as Row;
+      const plan = planOf(row, bugOf(row));
+      const { violation } = await simulate(plan, { events: Math.max(...events) });
       expect(violation).toBeUndefined();
     },
   );
@@ -52,11 +53,6 @@ function bugOf([primitive, name]: Row): Bug {
   const bug = BUGS[primitive]?.[name];
   if (bug === undefined) throw new Error(`There is no bug "${name}" of ${primitive}`);
   return bug;
-}
-
-function planOf(row: Row) {
-  const [primitive, , seed, , faults] = row;
-  return planFor({ primitive, seed, ...bugOf(row) }, faults);
 }
 
 function wordsOf(row: Row): string {

@@ -1,5 +1,6 @@
-import type { FaultName, Primitive } from '../plan.js';
-import type { Promised, Violation } from '../referee.js';
+import type { FaultName, Plan, Primitive } from '../plan.js';
+import type { Promised } from '../referee.js';
+import type { Verdict } from '../simulation.js';
 import { planFor, simulateWith, type Bug } from './planted.js';
 
 /**
@@ -39,11 +40,11 @@ export async function find(
   return undefined;
 }
 
-/** The promise that the bug breaks in the history of this row, and how. */
-export async function violationIn(
-  [primitive, , seed, , faults]: Row,
-  bug: Bug,
-): Promise<Violation | undefined> {
-  const { violation } = await simulateWith(planFor({ primitive, seed, ...bug }, faults), bug);
-  return violation;
+export function planOf([primitive, , seed, , faults]: Row, bug: Bug): Plan {
+  return planFor({ primitive, seed, ...bug }, faults);
+}
+
+/** The history of this row with its bug, until a promise is broken. */
+export function verdictOf(row: Row, bug: Bug): Promise<Verdict> {
+  return simulateWith(planOf(row, bug), bug);
 }

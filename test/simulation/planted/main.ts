@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { FaultName, Primitive } from '../plan.js';
 import { BUGS } from './bugs.js';
-import { find, violationIn, type Row } from './found.js';
+import { find, verdictOf, type Row } from './found.js';
 import { PLANTED } from './seeds.js';
 
 const HEAD = `import type { Row } from './found.js';
@@ -32,7 +32,7 @@ export async function main(args: readonly string[]): Promise<number> {
       const isMeant = (values.primitive ?? primitive) === primitive && name.includes(values.bug);
       if (
         known !== undefined &&
-        (!isMeant || (await violationIn(known, bug))?.promise === known[3])
+        (!isMeant || (await verdictOf(known, bug)).violation?.promise === known[3])
       ) {
         rows.push(known);
         continue;

@@ -227,7 +227,7 @@ export class Acquirer {
     hold.add(lease);
     holds.watch(hold, now);
     const { observer } = settings;
-    if (observer !== undefined && hearsCalls(observer)) {
+    if (hearsCalls(observer)) {
       const { name, kind } = hold;
       const waitedMs = now - startedAt;
       tell(observer, { type: 'acquired', name, kind, label: options.label, waitedMs, holdCount });

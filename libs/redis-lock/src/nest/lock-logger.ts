@@ -40,7 +40,7 @@ export class LockLogger implements InnerObserver {
   ) {}
 
   get hearsCalls(): boolean {
-    return this.logAcquisitions || (this.next !== undefined && hearsCalls(this.next));
+    return this.logAcquisitions || hearsCalls(this.next);
   }
 
   observe(event: LockEvent): void {

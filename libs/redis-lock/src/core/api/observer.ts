@@ -121,8 +121,8 @@ export interface InnerObserver extends LockObserver {
 }
 
 /** Whether a call has to make its events. Without a listener, that is a tenth of its work. */
-export function hearsCalls(observer: LockObserver): boolean {
-  return (observer as Partial<InnerObserver>).hearsCalls !== false;
+export function hearsCalls(observer: LockObserver | undefined): boolean {
+  return observer !== undefined && (observer as Partial<InnerObserver>).hearsCalls !== false;
 }
 
 /** Delivers an event. A broken observer must not break the lock. */

@@ -105,7 +105,7 @@ export class Holds {
     if (hold.isLive) {
       hold.end();
       const { observer } = this.session.settings;
-      if (observer !== undefined && hearsCalls(observer)) {
+      if (hearsCalls(observer)) {
         const { name, kind, label, heldMs } = hold;
         tell(observer, { type: 'released', name, kind, label, outcome, heldMs });
       }

@@ -67,12 +67,7 @@ export class OwnerSteps {
    * must not wait for another step of its owner.
    */
   serially<T>(step: () => Promise<T>): Promise<T> {
-    const run = () => {
-      const running = this.beside(step);
-      this.askedLead = leadOf(this.session.clock);
-      return running;
-    };
-    return this.isBusy ? this.whenFree(run) : run();
+    return this.isBusy ? this.whenFree(() => this.beside(step)) : this.beside(step);
   }
 
   /** Runs a renewal at once. The next step waits until it is over. */

@@ -1,6 +1,6 @@
 import { ANSWER_MS } from '../redis/connection.js';
 import type { Session } from '../session.js';
-import { isUnset, NONE, type Busy, type Known } from './known.js';
+import { NONE, type Busy, type Known } from './known.js';
 import type { Waiter } from './waiter.js';
 
 /** The attempts of one queue, one at a time, and the last answer. */
@@ -67,10 +67,5 @@ export class Attempts {
   /** Others hold it for this time. */
   setBusy(remainingMs: number, blockedBy: Busy['blockedBy'] = 'other'): void {
     this.last = { kind: 'busy', until: this.session.clock.now() + remainingMs, blockedBy };
-  }
-
-  /** The permits are not set, and the attempt of this waiter sets them. */
-  isSetBy({ asker }: Waiter): boolean {
-    return isUnset(this.last) && asker.capacity !== undefined;
   }
 }

@@ -4,6 +4,7 @@ import {
   quoteName,
   type LockTimeoutError,
 } from '../api/errors.js';
+import type { Asker } from '../holding/asker.js';
 import { notAnswered } from '../redis/retry.js';
 
 /** The last answer for a key, as this process knows it; `none` if Redis does not answer. */
@@ -22,6 +23,11 @@ export const NONE: Known = { kind: 'none' };
 /** Redis has answered that the permits are not set. */
 export function isUnset(known: Known): boolean {
   return known.kind === 'busy' && known.blockedBy === 'unset';
+}
+
+/** The permits are not set, and the attempt of this asker sets them. */
+export function isSetBy(known: Known, { capacity }: Pick<Asker, 'capacity'>): boolean {
+  return isUnset(known) && capacity !== undefined;
 }
 
 /** Another owner holds it, or its permits are not set. */

@@ -7,7 +7,7 @@ import type { Reply } from '../redis/connection.js';
 import type { Session } from '../session.js';
 import { Attempts } from './attempts.js';
 import type { Crowd } from './crowd.js';
-import { isUnset, NONE, type Busy, type Known } from './known.js';
+import { isSetBy, isUnset, NONE, type Busy, type Known } from './known.js';
 import type { Outsiders } from './outsiders.js';
 import { WakeUps, type WakeUpListener } from './wake-ups.js';
 import type { Queue, Waiter } from './waiter.js';
@@ -35,8 +35,6 @@ export interface Room extends HoldListener {
  */
 export class WaitQueue implements Queue, WakeUpListener {
   readonly waiters = new WaiterList();
-  /** The queues of all owners of the key, if each owner has a queue. */
-  crowd: Crowd<WaitQueue> | undefined = undefined;
   /** It is the queue of its id. */
   private isOpen = true;
   protected readonly attempts: Attempts;
@@ -55,6 +53,8 @@ export class WaitQueue implements Queue, WakeUpListener {
     protected readonly room: Room,
     { key, queueId, isLed }: Asker,
     protected readonly use: KeyUse,
+    /** The queues of all owners of the key, if each owner has a queue. */
+    readonly crowd?: Crowd<WaitQueue>,
   ) {
     this.attempts = new Attempts(room.session);
     this.key = key;
@@ -83,7 +83,7 @@ export class WaitQueue implements Queue, WakeUpListener {
       const { known } = attempts;
       // After a grant that keeps no other owner out, the next waiter sends its attempt at once.
       const isAnswered = !this.room.isShared || attempts.waiter === undefined;
-      if (known.kind === 'busy' && isAnswered && !attempts.isSetBy(waiter)) {
+      if (known.kind === 'busy' && isAnswered && !isSetBy(attempts.last, waiter.asker)) {
         // A waiter is ahead. It acquires the lock if that is free by now.
         waiter.refuse(known);
         return;
@@ -94,7 +94,7 @@ export class WaitQueue implements Queue, WakeUpListener {
     // Before its attempt: the answer looks for it there.
     if (!waiter.once) crowd?.join(this);
     if (isFirst) this.begin(waiter);
-    else if (attempts.isSetBy(waiter)) this.ask();
+    else if (isSetBy(attempts.last, waiter.asker)) this.ask();
   }
 
   leave(waiter: Waiter): void {
@@ -291,9 +291,9 @@ export class WaitQueue implements Queue, WakeUpListener {
   }
 
   private park(): void {
-    const { wakeUps } = this;
     const { last, waiter } = this.attempts;
     if (waiter !== undefined) return;
+    const { wakeUps } = this;
     // The holder was granted it at this moment, or its lease is not over.
     const isOurs = this.use.grantedTo !== undefined || this.liveHolder !== undefined;
     if (last.kind === 'busy' && this.room.session.settings.wakeUp === 'message') {

@@ -207,13 +207,13 @@ export class WaitQueues implements Room, WaitingRoom, Queue {
 
   /** @param use a use of its key, which ends with the queue */
   private open(asker: Asker, use: KeyUse): WaitQueue {
-    const queue = newQueue(this, asker, use);
-    const { id, key } = queue;
-    if (id === key) this.queues.add(key, queue);
+    const { key, queueId } = asker;
+    const crowd = queueId === key ? undefined : this.crowdOf(key);
+    const queue = newQueue(this, asker, use, crowd);
+    if (crowd === undefined) this.queues.add(key, queue);
     else {
-      queue.crowd = this.crowdOf(key);
-      queue.crowd.open += 1;
-      this.ofOwners.add(id, queue);
+      crowd.open += 1;
+      this.ofOwners.add(queueId, queue);
     }
     return queue;
   }
@@ -230,7 +230,12 @@ export class WaitQueues implements Room, WaitingRoom, Queue {
   }
 }
 
-export function newQueue(room: Room, asker: Asker, use: KeyUse): WaitQueue {
+export function newQueue(
+  room: Room,
+  asker: Asker,
+  use: KeyUse,
+  crowd?: Crowd<WaitQueue>,
+): WaitQueue {
   const Class = asker.isHandedOver === true ? HandOverQueue : WaitQueue;
-  return new Class(room, asker, use);
+  return new Class(room, asker, use, crowd);
 }

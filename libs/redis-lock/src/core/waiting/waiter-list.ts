@@ -1,4 +1,4 @@
-import { isUnset, type Busy } from './known.js';
+import { isSetBy, type Busy } from './known.js';
 import type { Waiter } from './waiter.js';
 
 /** The local waiters of one key, in the order of arrival. Each is a link of the list. */
@@ -75,8 +75,8 @@ export class WaiterList {
     let isTooLate = false;
     for (const waiter of this.since(Infinity)) {
       if (!waiter.once) continue;
-      const isSetting = isUnset(answer) && waiter.asker.capacity !== undefined;
-      if (isSetting || (waiter === this.first && waiter.since > newest)) {
+      const isNewer = waiter === this.first && waiter.since > newest;
+      if (isNewer || isSetBy(answer, waiter.asker)) {
         isTooLate = true;
         continue;
       }
