@@ -32,7 +32,9 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   // Half of the specs wait for Redis or for another process, so a core is not busy with one of them.
-  maxWorkers: availableParallelism() + 1,
+  maxWorkers: 2 * availableParallelism(),
+  // What a spec file leaves in its worker. Two cores have four workers.
+  workerIdleMemoryLimit: '1GB',
   // Ends a test that stands still. A test with a promised bound has it itself.
   testTimeout: 300_000,
   waitForUnhandledRejections: true,

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { eventually } from '../support/eventually.js';
 import { describeLeaks } from '../contract/leaks.contract.js';
 
-// test/faults/leaks.spec.ts does more of the slower ones.
+// `npm run torture -- leaks` does more.
 const { redis, start } = describeLeaks([
   [100_000, 'waiters that give up', (call, cycles) => call.wait(cycles)],
   [10_000, 'attempts on new names that are given up', (call, cycles) => call.names(cycles, cycles)],

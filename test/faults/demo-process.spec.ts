@@ -66,7 +66,7 @@ describe('npm run demo', () => {
     const serve = (environment?: NodeJS.ProcessEnv) =>
       DemoProcess.start(['--strategies', 'none'], environment);
 
-    it('sells from at least two processes until SIGINT, and leaves nothing behind', async () => {
+    it('sells from at least two processes, replaces one that dies, and leaves nothing behind', async () => {
       const demo = serve();
       const url = await demo.says(SERVING);
       const redisPort = Number(await demo.says(PRIVATE_REDIS));
@@ -76,6 +76,10 @@ describe('npm run demo', () => {
         expect(answer.status).toBe(201);
         servedBy.add(answer.headers.get('x-served-by'));
       }
+      const [pid] = servedBy;
+      process.kill(Number(pid), 'SIGKILL');
+      await demo.says(new RegExp(`Process ${pid} ended`));
+      await eventually(async () => (await order(url, 'bob')).ok);
       const postgresPort = Number(await demo.says(PRIVATE_POSTGRES));
       expect(await demo.signal('SIGINT')).toBe(0);
       expect(await isListening(redisPort)).toBe(false);
@@ -83,52 +87,7 @@ describe('npm run demo', () => {
       expect(await isListening(Number(new URL(url).port))).toBe(false);
     });
 
-    it('leaves nothing of the measurements on the shelf', async () => {
-      const some = ['--stock', '2', '--buyers', '3', '--strategies', 'setnx,lua-release'];
-      const demo = DemoProcess.start(
-        [...some, '--faults', 'killed-in-section', '--parts', 'none'],
-        {
-          REDIS_URL: redis.url,
-        },
-      );
-      const url = await demo.says(SERVING, { withinMs: 120_000 });
-      const keys = await redis.admin.keys('*');
-      // The shop has a queue, a reconciliation, and a latch that remembers its opening for 10 minutes.
-      const ofShop = /^nestjs_(latch_request|client):|:bull:orders:|reconciliation/;
-      const kept = keys.filter((key) => !ofShop.test(key));
-      const counter = kept.map((key) => key.replace(/^seckill-demo:\w+:/, ''));
-      expect(counter).toEqual(['miaosha:1']);
-      const shown = await fetch(`${url}/api/products/1`);
-      expect(await shown.json()).toMatchObject({ stock: 100, orders: 0 });
-      expect((await fetch(`${url}/api/products/2`)).status).toBe(404);
-      expect(await demo.signal('SIGTERM')).toBe(0);
-    });
-
-    it('keeps quiet about its locks, unless it is asked to tell', async () => {
-      const quiet = serve();
-      const url = await quiet.says(SERVING);
-      const before = quiet.stdout + quiet.stderr;
-      expect((await order(url, 'alice')).status).toBe(201);
-      expect(await quiet.signal('SIGTERM')).toBe(0);
-      expect(quiet.stdout + quiet.stderr).toBe(`${before}Stopping.\n`);
-
-      const talkative = serve({ SECKILL_LOG_LEVEL: 'debug' });
-      expect((await order(await talkative.says(SERVING), 'alice')).status).toBe(201);
-      await talkative.says(/LOG.*Lock "product_1" released/);
-      expect(await talkative.signal('SIGTERM')).toBe(0);
-    });
-
-    it('replaces a process that dies', async () => {
-      const demo = serve();
-      const url = await demo.says(SERVING);
-      const pid = Number((await order(url, 'alice')).headers.get('x-served-by'));
-      process.kill(pid, 'SIGKILL');
-      await demo.says(new RegExp(`Process ${pid} ended`));
-      await eventually(async () => (await order(url, 'bob')).ok);
-      expect(await demo.signal('SIGTERM')).toBe(0);
-    });
-
-    it('takes everything with it when it is killed', async () => {
+    it('takes its servers with it when it is killed', async () => {
       const demo = serve();
       const url = await demo.says(SERVING);
       const redisPort = Number(await demo.says(PRIVATE_REDIS));
@@ -139,24 +98,29 @@ describe('npm run demo', () => {
       await eventually(async () => !(await isListening(Number(new URL(url).port))));
     });
 
-    it('removes its own keys from a Redis of REDIS_URL, and no others', async () => {
+    it('leaves nothing of the measurements on the shelf of a REDIS_URL, and then no key of its own', async () => {
       await redis.admin.set('theirs', 'stays');
-      const demo = serve({ REDIS_URL: redis.url });
-      expect((await order(await demo.says(SERVING), 'alice')).status).toBe(201);
-      expect(demo.stderr).toContain('removing only those keys');
-      const keys = await redis.admin.keys('*');
-      expect(keys.every((key) => key === 'theirs' || /seckill-demo:[0-9a-f]{16}:/.test(key))).toBe(
-        true,
+      const some = ['--stock', '2', '--buyers', '3', '--strategies', 'setnx,lua-release'];
+      const demo = DemoProcess.start(
+        [...some, '--faults', 'killed-in-section', '--parts', 'none'],
+        {
+          REDIS_URL: redis.url,
+        },
       );
+      const url = await demo.says(SERVING, { withinMs: 120_000 });
+      expect(demo.stderr).toContain('removing only those keys');
+      const own = (await redis.admin.keys('*')).filter((key) => key !== 'theirs');
+      expect(own.every((key) => /seckill-demo:[0-9a-f]{16}:/.test(key))).toBe(true);
+      // The shop has a queue, a reconciliation, and a latch that remembers its opening for 10 minutes.
+      const ofShop = /^nestjs_(latch_request|client):|:bull:orders:|reconciliation/;
+      const kept = own.filter((key) => !ofShop.test(key));
+      const counter = kept.map((key) => key.replace(/^seckill-demo:\w+:/, ''));
+      expect(counter).toEqual(['miaosha:1']);
+      const shown = await fetch(`${url}/api/products/1`);
+      expect(await shown.json()).toMatchObject({ stock: 100, orders: 0 });
+      expect((await fetch(`${url}/api/products/2`)).status).toBe(404);
       expect(await demo.signal('SIGTERM')).toBe(0);
       expect(await redis.admin.keys('*')).toEqual(['theirs']);
-    });
-
-    it('removes them also when it is killed', async () => {
-      const demo = serve({ REDIS_URL: redis.url });
-      await demo.says(SERVING);
-      await demo.signal('SIGKILL');
-      await eventually(async () => (await redis.admin.keys('*')).length === 0);
     });
 
     describe('with a DATABASE_URL', () => {
@@ -166,17 +130,27 @@ describe('npm run demo', () => {
       });
       afterAll(() => postgres.stop());
 
-      it.each(['SIGTERM', 'SIGKILL'] as const)(
-        'leaves the database as it was, also when it ends by %s',
-        async (signal) => {
-          const demo = serve({ DATABASE_URL: postgres.url });
-          expect((await order(await demo.says(SERVING), 'alice')).status).toBe(201);
-          expect(demo.stderr).toContain('removing only that');
-          expect(await schemasIn(postgres.url)).toBe(1);
-          await demo.signal(signal);
-          await eventually(async () => (await schemasIn(postgres.url)) === 0);
-        },
-      );
+      it('keeps quiet about its locks, and leaves the database as it was', async () => {
+        const quiet = serve({ DATABASE_URL: postgres.url });
+        const url = await quiet.says(SERVING);
+        expect(quiet.stderr).toContain('removing only that');
+        expect(await schemasIn(postgres.url)).toBe(1);
+        const before = quiet.stdout + quiet.stderr;
+        expect((await order(url, 'alice')).status).toBe(201);
+        expect(await quiet.signal('SIGTERM')).toBe(0);
+        expect(quiet.stdout + quiet.stderr).toBe(`${before}Stopping.\n`);
+        await eventually(async () => (await schemasIn(postgres.url)) === 0);
+      });
+
+      it('leaves the servers as they were also when it is killed; its locks log if they are asked to', async () => {
+        const environment = { REDIS_URL: redis.url, DATABASE_URL: postgres.url };
+        const demo = serve({ ...environment, SECKILL_LOG_LEVEL: 'debug' });
+        expect((await order(await demo.says(SERVING), 'alice')).status).toBe(201);
+        await demo.says(/LOG.*Lock "product_1" released/);
+        await demo.signal('SIGKILL');
+        await eventually(async () => (await redis.admin.keys('*')).length === 0);
+        await eventually(async () => (await schemasIn(postgres.url)) === 0);
+      });
     });
   });
 

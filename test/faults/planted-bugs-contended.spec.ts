@@ -26,6 +26,7 @@ interface Case {
   readonly planted: readonly Planted[];
 }
 
+/** A bug for each finding. The simulation has many more bugs. */
 const CASES: readonly Case[] = [
   {
     what: 'while what was sent is sent again',
@@ -33,8 +34,6 @@ const CASES: readonly Case[] = [
     sections: 100,
     planted: [
       ['an entry adds one', 'ENTRY_COUNTS_UP', HOLDS],
-      ['a release takes one off', 'RELEASE_COUNTS_DOWN', HOLDS],
-      ['an entry does not look who is in', 'ENTRY_WHILE_OTHERS_ARE_IN', OVERLAP],
       ['a token does not rise', 'TOKEN_STAYS', /^token that does not rise/m],
     ],
   },
@@ -43,10 +42,8 @@ const CASES: readonly Case[] = [
     contest: 'TAKINGS',
     sections: 80,
     planted: [
-      ['a release does not look at the owner', 'RELEASE_OF_ANY_OWNER', UNTOLD],
       ['a release hides a loss', 'RELEASE_HIDES_THE_LOSS', UNTOLD],
       ['a renewal does not look at the owner', 'RENEWAL_OF_ANY_OWNER', OVERLAP],
-      ['a renewal creates the lock', 'RENEWAL_CREATES', /LockStateError|^overlap/m],
     ],
   },
   {
@@ -54,7 +51,6 @@ const CASES: readonly Case[] = [
     contest: 'STAYS',
     sections: 30,
     planted: [
-      ['nothing is renewed', 'NO_WATCHDOG', OVERLAP],
       ['the watchdog goes on', 'RESTLESS_WATCHDOG', RESTLESS],
       ['deadlines go by the wall clock', 'DEADLINES_BY_WALL_CLOCK', OVERLAP],
     ],
@@ -63,19 +59,13 @@ const CASES: readonly Case[] = [
     what: 'of which some hear when it is over',
     contest: 'LATE',
     sections: 150,
-    planted: [
-      ['a lease begins with the answer', 'DEADLINE_FROM_THE_ANSWER', LATE],
-      ['a push is dated by its arrival', 'PUSH_DATED_BY_ARRIVAL', LATE],
-    ],
+    planted: [['a lease begins with the answer', 'DEADLINE_FROM_THE_ANSWER', LATE]],
   },
   {
     what: 'while only messages wake waiters up',
     contest: 'MESSAGES',
     sections: 24,
-    planted: [
-      ['no waiter tries again after subscribing', 'NO_RETRY_AFTER_SUBSCRIBE', IDLE],
-      ['no waiter tries again after a reconnect', 'NO_RETRY_AFTER_RECONNECT', IDLE],
-    ],
+    planted: [['no waiter tries again after a reconnect', 'NO_RETRY_AFTER_RECONNECT', IDLE]],
   },
   {
     what: 'while leases are longer than any caller waits',
@@ -83,9 +73,7 @@ const CASES: readonly Case[] = [
     sections: 150,
     planted: [
       ['no waiter polls', 'NO_POLL', IDLE],
-      ['a late grant is kept', 'LATE_GRANT_KEPT', IDLE],
       ['the dead are granted it', 'DEAD_ARE_GRANTED', IDLE],
-      ['a push is believed whatever it answers', 'STALE_PUSH_BELIEVED', OVERLAP],
     ],
   },
 ];

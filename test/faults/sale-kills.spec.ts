@@ -3,7 +3,7 @@ import { seededRandom, useRealRedis, useWorkers } from '../support/set-up.js';
 import { killShop } from './support/sale/kills.js';
 
 /** `npm run torture -- sale` has a thousand. */
-const KILLS = 15;
+const KILLS = 6;
 /** Each kill has a process started, which takes seconds on a busy machine. */
 const PATIENCE_MS = 400_000;
 

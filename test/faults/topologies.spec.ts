@@ -117,7 +117,7 @@ describe.each<[string, () => Promise<Topology>]>([
     'everything is taken, waited for and released under every valid name by %s',
     async (...row) => {
       const [, index, publish] = row;
-      const names = [...new Set([...ODD_NAMES, ...namesAtRandom(60)])];
+      const names = [...new Set([...ODD_NAMES, ...namesAtRandom(20)])];
       const settings = { pollIntervalMs: NEVER_POLL_MS };
       const holder = await open(way(index), { publish });
       const waiter = await open(way(index), { publish, settings });

@@ -202,16 +202,6 @@ export const TOKEN_STAYS: Bug = scripts(
 
 export const TOKEN_WITHOUT_TIME: Bug = script(ACQUIRE.fenced, NEXT_TOKEN, 'counter + 1');
 
-/** Every renewal is said to have gone through, and none is sent. */
-export const NO_WATCHDOG: Bug = connection(
-  class extends PassThrough {
-    protected override async around<R>(name: string, run: () => Promise<Reply<R>>) {
-      if (name !== RENEW.name) return run();
-      return { value: [true] as R, sentAt: performance.now(), resent: false };
-    }
-  },
-);
-
 /** A lease that was renewed once is renewed for ever. */
 export const RESTLESS_WATCHDOG: Bug = connection(
   class extends PassThrough {
@@ -247,16 +237,12 @@ export const CUTS_UNNOTICED: Bug = connection(
   },
 );
 
-class DeafToConfirmations extends PassThrough {
-  override listen(channel: string, { message }: ChannelListener) {
-    return super.listen(channel, { message, confirmed: () => undefined });
-  }
-}
-
-export const NO_RETRY_AFTER_SUBSCRIBE: Bug = connection(DeafToConfirmations);
-
 export const NO_RETRY_AFTER_RECONNECT: Bug = connection(
-  class extends DeafToConfirmations {
+  class extends PassThrough {
+    override listen(channel: string, { message }: ChannelListener) {
+      return super.listen(channel, { message, confirmed: () => undefined });
+    }
+
     override onUp() {
       return () => undefined;
     }
