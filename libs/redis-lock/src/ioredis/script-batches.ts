@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 
 import type { Reply } from '../core/redis/connection.js';
-import { forMany, type Script, type ScriptCall, type ScriptText } from '../core/redis/script.js';
+import { forMany, type Script, type ScriptText } from '../core/redis/script.js';
 import type { Clock } from '../core/time/clock.js';
 import type { AnswerWatch } from './answer-watch.js';
 import { CallOrder, cut, firstKeyOf, MOST_CALLS, type Batch, type Call } from './call-order.js';
@@ -36,13 +36,9 @@ export interface CommandConnection {
   demoted(): void;
 }
 
-/** As documented, ioredis flattens the arguments; its types do not allow that. */
-type Evaluate = (
-  script: string,
-  keyCount: number,
-  keys: readonly string[],
-  args: readonly (string | number)[],
-) => Promise<unknown>;
+/** The script, the number of keys, the keys and the arguments. */
+type Evaluated = [script: string, keyCount: number, ...words: (string | number)[]];
+type Evaluate = (...evaluated: Evaluated) => Promise<unknown>;
 
 /**
  * Sends the calls of one turn of the event loop at its end. The calls of one script (in a Cluster,
@@ -77,7 +73,7 @@ export class ScriptBatches implements AnswerListener<Batch> {
     private readonly watch: AnswerWatch | undefined,
     private readonly connection: CommandConnection,
   ) {
-    this.#client = client as unknown as { readonly evalsha: Evaluate; readonly eval: Evaluate };
+    this.#client = client;
     this.#redis = sendsScriptCommands(client) ? client : undefined;
     this.#order = new CallOrder(isCluster(client));
   }
@@ -211,16 +207,16 @@ export class ScriptBatches implements AnswerListener<Batch> {
       for (const one of this.#order.splitUp(batch)) this.#send(one);
       return;
     }
-    const { lua, sha1, keys, args } = isSingle ? first : this.#together(batch);
+    const { lua, sha1 } = isSingle ? first : this.#formFor(first);
     this.watch?.sent();
     if (isKnown && this.#redis !== undefined) {
-      const command = new ScriptCommand([sha1, keys.length, ...keys, ...args], batch, this);
+      const command = new ScriptCommand(argsOf(sha1, batch), batch, this);
       void this.#redis.sendCommand(command as never);
       return;
     }
     const reply = isKnown
-      ? this.#client.evalsha(sha1, keys.length, keys, args)
-      : this.#client.eval(lua, keys.length, keys, args);
+      ? this.#client.evalsha(...argsOf(sha1, batch))
+      : this.#client.eval(...argsOf(lua, batch));
     reply.then(
       (raw) => {
         if (!isKnown) this.#texts.set(sha1, first.breaks);
@@ -230,17 +226,6 @@ export class ScriptBatches implements AnswerListener<Batch> {
         this.failed(batch, error, isKnown);
       },
     );
-  }
-
-  #together(batch: Batch): ScriptCall {
-    const { lua, sha1 } = this.#formFor(batch[0]);
-    const keys: string[] = [];
-    const args: (string | number)[] = [];
-    for (const call of batch) {
-      keys.push(...call.keys);
-      args.push(...call.args);
-    }
-    return { lua, sha1, keys, args };
   }
 
   answered(batch: Batch, raw: unknown): void {
@@ -309,4 +294,11 @@ export class ScriptBatches implements AnswerListener<Batch> {
     const isAstray = resent && this.connection.mayGoAstray();
     call.reject(isAstray ? brokenError() : lockErrorOf(error, resent));
   }
+}
+
+function argsOf(script: string, batch: Batch): Evaluated {
+  const words: Evaluated = [script, batch.length * batch[0].keys.length];
+  for (const { keys } of batch) words.push(...keys);
+  for (const { args } of batch) words.push(...args);
+  return words;
 }

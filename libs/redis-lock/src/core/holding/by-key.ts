@@ -35,7 +35,7 @@ export class ByKey<T> {
     if (key === this.#firstKey) {
       this.#firstKey = undefined;
       this.#first = undefined;
-    } else if (this.get(key) !== undefined) {
+    } else if (key in this.#others) {
       this.#otherCount -= 1;
       // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- it is a table and no record
       delete this.#others[key];
