@@ -97,16 +97,17 @@ export class Acquirer {
     acquisition: Acquisition,
     refused: (acquisition: Acquisition, refusal: Refusal) => R,
   ): Promise<HeldLease | R> {
-    const { queues } = this;
-    const { session, name, options, startedAt } = acquisition;
+    const { protocol, queues } = this;
+    const { session, name, key, options, startedAt } = acquisition;
     const { signal, waitTimeMs } = options;
+    const mayJoin = protocol.nesting !== 'none' && options.nesting === 'join';
     let taken: HeldLease | Refusal | undefined;
     let lateGrants = 0;
     let tooShort: LockArgumentError | undefined;
     try {
       while (taken === undefined) {
         // While the call waited, the hold that it would join may have been released.
-        const parent = this.parentOf(acquisition);
+        const parent = mayJoin ? surroundingLease(protocol, key) : undefined;
         if (parent !== undefined) {
           taken = await this.joiner.join(acquisition, parent);
           continue;
@@ -134,13 +135,6 @@ export class Acquirer {
     }
     if (options.minHoldMs > 0) this.keep(taken, options);
     return taken;
-  }
-
-  /** The lease that the call joins. */
-  private parentOf({ key, options }: Acquisition): HeldLease | undefined {
-    const { protocol } = this;
-    if (protocol.nesting === 'none' || options.nesting !== 'join') return undefined;
-    return surroundingLease(protocol, key);
   }
 
   private keep(taken: HeldLease, { minHoldMs, holdAfter }: ResolvedAcquireOptions): void {

@@ -67,15 +67,18 @@ export class ScriptCommand<Sent> implements PromiseLike<unknown> {
     return this;
   }
 
-  toWritable(): string {
+  /** @param isPlain each character is one byte, as nearly always */
+  toWritable(socket?: unknown, isPlain = true): string {
     const { args } = this;
     let text = `*${String(args.length + 1)}\r\n$7\r\nevalsha\r\n`;
     // By index: an iterator makes an object for each argument.
     for (let i = 0; i < args.length; i += 1) {
       const word = String(args[i]);
-      text += `$${String(word.length)}\r\n${word}\r\n`;
+      const size = isPlain ? word.length : Buffer.byteLength(word);
+      text += `$${String(size)}\r\n${word}\r\n`;
     }
-    return Buffer.byteLength(text) === text.length ? text : inBytes(args);
+    const isRight = !isPlain || Buffer.byteLength(text) === text.length;
+    return isRight ? text : this.toWritable(socket, false);
   }
 
   then<A, B>(
@@ -100,12 +103,6 @@ export class ScriptCommand<Sent> implements PromiseLike<unknown> {
 
 // It can do what any command can. The constructor of ioredis would make what is left out here.
 Object.setPrototypeOf(ScriptCommand.prototype, Command.prototype);
-
-/** For arguments with characters of several bytes. */
-function inBytes(args: readonly (string | number)[]): string {
-  const words = args.map((arg) => [`$${String(Buffer.byteLength(String(arg)))}`, arg]);
-  return [`*${String(args.length + 1)}`, '$7', 'evalsha', ...words.flat(), ''].join('\r\n');
-}
 
 /** ioredis reads each text as bytes. */
 function textsIn(raw: unknown): unknown {
