@@ -116,6 +116,7 @@ export class Referee {
    */
   refused(asked: Asked, isOver: boolean): void {
     this.#facts.waiting.delete(asked);
+    this.#readersAndWriters.refused(asked);
     this.#progress.refused(asked, isOver);
     this.#order.refused(asked);
   }

@@ -220,7 +220,7 @@ export class Simulation {
     if (this.#running === 0 && this.referee.sections >= this.plan.sections) return true;
     const { plan, world, referee } = this;
     // A fair entry whose record was evicted stays for its score: the sum of all waiting times before.
-    const longestMs = STUCK_MS * (this.#trial.isFair && plan.faults.includes('eviction') ? 5 : 1);
+    const longestMs = STUCK_MS * (this.#trial.isFair && plan.faults.includes('eviction') ? 30 : 1);
     return world.now - Math.max(referee.progressAt, referee.quietSince) > longestMs;
   }
 

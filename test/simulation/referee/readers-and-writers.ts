@@ -10,12 +10,18 @@ export class ReadersAndWriters {
   readonly #writes = new Map<string, { begun: number; ended: number }>();
   /** By key, since when some writer waits. */
   readonly #awaitedSince = new Map<string, number>();
+  /** By key, when a writer left without a lease. The lock may have been handed over to it. */
+  readonly #leftAt = new Map<string, number>();
 
   constructor(private readonly facts: Facts) {}
 
   asked({ key, inOrder, isNested, waitTimeMs }: Asked): void {
     if (!inOrder || isNested || waitTimeMs === 0) return;
     if (!this.#writersOn(key).length) this.#awaitedSince.set(key, this.facts.now);
+  }
+
+  refused({ key, inOrder, waitTimeMs }: Asked): void {
+    if (inOrder && waitTimeMs > 0) this.#leftAt.set(key, this.facts.now);
   }
 
   granted(stay: Stay): void {
@@ -55,8 +61,10 @@ export class ReadersAndWriters {
     const { facts } = this;
     const { key, at } = stay;
     const since = this.#awaitedSince.get(key) ?? facts.now;
+    const leftAt = this.#leftAt.get(key) ?? -Infinity;
     // Its turn comes after a write, which ends when Redis knows.
-    const isAfterWrite = Math.max(begun, ended + ON_ITS_WAY_MS) >= at || begun > ended;
+    const isAfterWrite =
+      Math.max(begun, Math.max(ended, leftAt) + ON_ITS_WAY_MS) >= at || begun > ended;
     if (isAfterWrite || facts.now - since > PATIENCE_MS - 1_000) return;
     // The lease of a writer is over, and its caller does not know.
     if ([...facts.on(key)].some(isWriter)) return;
