@@ -24,7 +24,7 @@ export interface WaitOptions {
  * - `join`: it joins the hold, and goes on at once.
  * - `wait`: it is a new owner, and waits until the hold ends. A caller that awaits such a call
  *   inside its own hold waits for itself, until `waitTimeMs` is over.
- * - `refuse`: it rejects at once, with the places of both calls.
+ * - `refuse`: it rejects at once, with its place, and that of the hold if that has `refuse`, too.
  */
 export type Nesting = 'join' | 'wait' | 'refuse';
 
@@ -138,7 +138,7 @@ export interface Lock {
    * answer the release, the call resolves after 2 s. The event `release-failed` reports it, and so
    * does `await lease.release()` at the end of the work.
    * @throws {LeaseLostError} the lease was lost while the work ran; `result` is the work's result
-   * @throws {LockArgumentError} the work returned an Observable, an iterator or a stream, which would
+   * @throws {LockArgumentError} the work returned an Observable, a generator or a stream, which would
    * run after the release
    */
   using<T>(work: (lease: Lease) => T, options?: AcquireOptions): Promise<Awaited<T>>;

@@ -19,7 +19,7 @@ export interface KeyPlace {
 }
 
 export interface ChannelListener {
-  /** A message arrived. It is only a hint: the receiver checks with Redis before it acts. */
+  /** A message arrived: a hint, after which the receiver checks with Redis, or a grant. */
   message(payload: string): void;
   /** From now on no message is missed until the connection breaks. Earlier ones may have been. */
   confirmed(): void;
