@@ -26,13 +26,13 @@ describe('SemaphoreService in three processes', () => {
   const workers = useWorkers();
   const open = useLocks(redis, (context) => new SemaphoreService(context));
 
-  it('lets no more in than there are, and loses none, under kills and cuts: 4,000 sections', async () => {
+  it('lets no more in than there are, and loses none, under kills and cuts: 10,000 sections', async () => {
     const random = seededRandom('faults/semaphore');
     const referee = new PermitReferee(refereeServer.admin, CAPACITY);
     const semaphore = open().locks.get(NAME);
     await semaphore.setPermits(CAPACITY);
     const work: PermitWork = {
-      ...{ name: NAME, callers: 8, permits: 3, sections: 4_000, waitTimeMs: 5_000 },
+      ...{ name: NAME, callers: 8, permits: 3, sections: 10_000, waitTimeMs: 5_000 },
     };
 
     // Every other one stands behind the faults of the network.
@@ -60,13 +60,13 @@ describe('SemaphoreService in three processes', () => {
     });
     let [kills, cuts] = [0, 0];
     for (let sections = 0; sections < work.sections; sections = await referee.sections()) {
-      if (sections > (kills + 1) * 800) {
+      if (sections > (kills + 1) * 2_000) {
         const victim = random.int(0, PROCESSES - 1);
         await herd[victim]?.worker.kill();
         herd[victim] = run(await start(victim));
         kills += 1;
       }
-      if (sections > (cuts + 1) * 600) {
+      if (sections > (cuts + 1) * 1_500) {
         proxy.current.cut();
         cuts += 1;
       }
