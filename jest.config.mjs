@@ -33,7 +33,7 @@ export default {
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   // Half of the specs wait for Redis or for another process, so a core is not busy with one of them.
   maxWorkers: 2 * availableParallelism(),
-  // What a spec file leaves in its worker. Two cores have four workers.
+  // A worker keeps memory of each spec file, and is replaced beyond this. Two cores have four workers.
   workerIdleMemoryLimit: '1GB',
   // Ends a test that stands still. A test with a promised bound has it itself.
   testTimeout: 300_000,
