@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { LockBackendError, LockService, LockTimeoutError } from 'nestjs-redis-lock/core';
 import { eventually, useProxiedClients } from '../support/set-up.js';
 
@@ -38,6 +38,23 @@ describe('LockService when several things happen to one owner at once', () => {
       }
     });
     expect(eventsOf('lost')).toEqual([]);
+  });
+
+  it('says why a nested call failed, though a renewal beside it succeeds', async () => {
+    const { locks, context } = open();
+    const refused = new LockBackendError('slot on its way', { retryable: true, outcome: 'none' });
+    await locks.using('k', async (lease) => {
+      const { connection } = context;
+      const send = connection.run.bind(connection);
+      const run = jest.spyOn(connection, 'run').mockImplementation((...call) => {
+        return call[0].name.includes('renew') ? send(...call) : Promise.reject(refused);
+      });
+      const nested = locks.acquire('k', { waitTimeMs: 100 });
+      await eventually(() => run.mock.calls.length > 0);
+      await lease.renew();
+      await expect(nested).rejects.toMatchObject({ cause: refused });
+      run.mockRestore();
+    });
   });
 
   it('never resolves renew() for a lease that was lost meanwhile', async () => {

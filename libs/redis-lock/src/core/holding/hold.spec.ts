@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createHook } from 'node:async_hooks';
 import { fakeHold } from '../../../../../test/support/fake-holds.js';
-import type { LeaseListener } from './hold.js';
+import type { Hold, LeaseListener } from './hold.js';
 
 describe('the scripts of one owner', () => {
   const open = () => fakeHold();
@@ -75,6 +75,78 @@ describe('the scripts of one owner', () => {
     await expect(throwing).rejects.toThrow('unsent');
     expect(await next).toBe('answer');
     expect(hold.isBusy).toBe(false);
+  });
+
+  /** Renewals that callers ask for, of these lease times; the scripts that were sent. */
+  const renewals = (hold: Hold) => {
+    const sent: { readonly leaseTimeMs: number; readonly answer: () => void }[] = [];
+    const ask = (leaseTimeMs: number) =>
+      hold.renew(leaseTimeMs, (renewal) => {
+        const { answer, send } = script();
+        sent.push({ leaseTimeMs: renewal.leaseTimeMs, answer });
+        return send();
+      });
+    const sentMs = () => sent.map(({ leaseTimeMs }) => leaseTimeMs);
+    return { ask, sent, sentMs };
+  };
+  const settle = () => new Promise(setImmediate);
+
+  it('are one renewal for all callers that call before it is sent, of the longest lease', async () => {
+    const { ask, sent, sentMs } = renewals(open());
+    const first = ask(100);
+    const others = [200, 900, 300].map(ask);
+    expect(sentMs()).toEqual([100]);
+    sent[0]?.answer();
+    await first;
+    await settle();
+    expect(sentMs()).toEqual([100, 900]);
+    sent[1]?.answer();
+    await Promise.all(others);
+  });
+
+  it.each([1, 3])('have their turn, though %d callers always renew', async (callers) => {
+    const hold = open();
+    const { ask, sent } = renewals(hold);
+    let isOver = false as boolean;
+    const renewAlways = async () => {
+      while (!isOver) await ask(1);
+    };
+    const renewing = Promise.all(Array.from({ length: callers }, renewAlways));
+    const step = hold.serially(() => Promise.resolve()).then(() => (isOver = true));
+    for (let answered = 0; !isOver; answered += 1) {
+      expect(answered).toBeLessThan(4);
+      sent[answered]?.answer();
+      await settle();
+    }
+    await step;
+    while (hold.isBusy) {
+      for (const { answer } of sent) answer();
+      await settle();
+    }
+    await renewing;
+  });
+
+  it('let a renewal pass that comes after the last one, while a step takes long', async () => {
+    const hold = open();
+    const { ask, sent, sentMs } = renewals(hold);
+    const { answer, send } = script();
+    const step = hold.serially(send);
+    const passing = ask(1);
+    // It has to wait: two more scripts of callers would be on their way.
+    const waiting = ask(2);
+    expect(sentMs()).toEqual([1]);
+    sent[0]?.answer();
+    await passing;
+    await settle();
+    const next = ask(3);
+    expect(sentMs()).toEqual([1, 3]);
+    sent[1]?.answer();
+    answer();
+    await Promise.all([step, next]);
+    await settle();
+    expect(sentMs()).toEqual([1, 3, 2]);
+    sent[2]?.answer();
+    await waiting;
   });
 
   it('cost the same each, however many wait', async () => {

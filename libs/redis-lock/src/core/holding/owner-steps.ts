@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 
+import type { Tries } from '../redis/retry.js';
 import type { Session } from '../session.js';
 import { queueMicrotask, systemClock, type Clock } from '../time/clock.js';
 
@@ -20,9 +21,16 @@ export function dateOf(time: number, lead: number): Date {
   return new Date(time + lead + FIRST_LEAD);
 }
 
+/** A renewal for all who call `renew` before it is sent. */
+export interface CallersRenewal extends Tries {
+  /** The longest that one of them wants. */
+  leaseTimeMs: number;
+  done: Promise<void>;
+}
+
 /**
  * One script of an owner at a time: absolute hold counts must reach Redis in their order. Only a
- * renewal may be on its way beside another one.
+ * renewal may be on its way beside another one: one of the watchdog, and one of callers.
  */
 export class OwnerSteps {
   /** The lead of the wall clock when the last step was sent. */
@@ -32,6 +40,9 @@ export class OwnerSteps {
    */
   private steps = 0;
   private later: (() => void)[] | undefined = undefined;
+  /** The renewal of callers that is on its way, and the one that is a step, and waits. */
+  sentRenewal: CallersRenewal | undefined = undefined;
+  private nextRenewal: CallersRenewal | undefined = undefined;
 
   constructor(readonly session: Session) {}
 
@@ -67,18 +78,33 @@ export class OwnerSteps {
    * must not wait for another step of its owner.
    */
   serially<T>(step: () => Promise<T>): Promise<T> {
-    return this.isBusy ? this.whenFree(() => this.beside(step)) : this.beside(step);
+    return this.isBusy ? this.whenFree(() => this.run(step)) : this.run(step);
   }
 
-  /** Runs a renewal at once. The next step waits until it is over. */
-  beside<T>(step: () => Promise<T>): Promise<T> {
-    const running = step();
-    this.beginApart();
-    const end = () => {
-      this.answered();
+  /**
+   * Renews at once, beside a step that may take longer than the lease. While that renewal is on its
+   * way, later calls share one that waits as a step. Otherwise steps would wait until no call
+   * overlaps another.
+   */
+  renew(leaseTimeMs: number, send: (renewal: CallersRenewal) => Promise<void>): Promise<void> {
+    const isNow = this.sentRenewal === undefined && (this.steps > 0 || this.later === undefined);
+    const { nextRenewal } = this;
+    if (!isNow && nextRenewal !== undefined) {
+      nextRenewal.leaseTimeMs = Math.max(nextRenewal.leaseTimeMs, leaseTimeMs);
+      return nextRenewal.done;
+    }
+    const renewal: CallersRenewal = { leaseTimeMs, refusal: undefined, done: DONE };
+    const sendNow = () => {
+      this.sentRenewal = renewal;
+      return this.run(() => send(renewal), renewal);
     };
-    running.then(end, end);
-    return running;
+    if (isNow) return sendNow();
+    this.nextRenewal = renewal;
+    renewal.done = this.whenFree(() => {
+      this.nextRenewal = undefined;
+      return sendNow();
+    });
+    return renewal.done;
   }
 
   /** Begins in the async context of this call, once no script of this owner is on its way. */
@@ -96,6 +122,17 @@ export class OwnerSteps {
     });
   }
 
+  private run<T>(step: () => Promise<T>, renewal?: CallersRenewal): Promise<T> {
+    const running = step();
+    this.beginApart();
+    const end = () => {
+      if (renewal !== undefined) this.sentRenewal = undefined;
+      this.answered();
+    };
+    running.then(end, end);
+    return running;
+  }
+
   private goOn(): void {
     // A step that fails before it sends leaves room for the next.
     while (this.steps === 0) {
@@ -106,3 +143,5 @@ export class OwnerSteps {
     if (this.later?.length === 0) this.later = undefined;
   }
 }
+
+const DONE = Promise.resolve();

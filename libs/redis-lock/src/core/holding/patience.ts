@@ -53,7 +53,8 @@ export class Patience implements Timed {
       if (!this.end()) return;
       const { hold, what } = this;
       void hold.session.background.run(() => this.rest());
-      const { name: lockName, refusal: cause } = hold;
+      const { name: lockName, refusal, sentRenewal } = hold;
+      const cause = sentRenewal?.refusal ?? refusal;
       const details = { lockName, outcome: 'unknown', cause } as const;
       this.giveUp(notAnswered(`Lock ${quoteName(lockName)} was not ${what}`, PATIENCE_MS, details));
     });
