@@ -71,6 +71,19 @@ describe('LockObserver', () => {
     await redisson.unlock(redis.admin, 'a');
   });
 
+  it('may end the wait that it hears of, of which nothing is left', async () => {
+    const abort = new AbortController();
+    const observe = ({ type }: LockEvent) => {
+      if (type === 'waiting') abort.abort(new Error('too slow'));
+    };
+    const [ours, others] = [open({ observer: { observe } }), open()];
+    const lease = await others.locks.acquire('a');
+    const options = { waitTimeMs: 60_000, signal: abort.signal };
+    await expect(ours.locks.acquire('a', options)).rejects.toThrow('too slow');
+    expect(ours.context.times.items()).toEqual([]);
+    await lease.release();
+  });
+
   it('hears that it is Redis for which a caller waits, and of each outage once', async () => {
     const client = open({ connection: proxy.current.url, pollIntervalMs: 100 });
     for (const outages of [1, 2]) {

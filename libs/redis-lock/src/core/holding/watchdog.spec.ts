@@ -30,6 +30,7 @@ describe('Watchdog', () => {
   let expired: [name: string, reason: string][];
   let onLost: (lost: Hold) => void;
   let onSuspect: (name: string) => void;
+  let onRecovered: () => void;
   let onUp: () => void;
   /** Answers every renewal at once, unless a spec wants to do it itself. */
   let prompt: boolean;
@@ -107,6 +108,7 @@ describe('Watchdog', () => {
     expired = [];
     onLost = () => undefined;
     onSuspect = () => undefined;
+    onRecovered = () => undefined;
     inFlight = new Map();
     mostInFlight = 0;
     prompt = true;
@@ -123,6 +125,7 @@ describe('Watchdog', () => {
       observe: (event: LockEvent) => {
         events.push(event);
         if (event.type === 'suspect') onSuspect(event.name);
+        if (event.type === 'recovered') onRecovered();
       },
     };
     session = new Session(connection, { watchdogLeaseMs: LEASE_MS, observer });
@@ -413,6 +416,21 @@ describe('Watchdog', () => {
       'renewed',
       'recovered',
     ]);
+  });
+
+  it('guards no hold that an observer releases as it recovers', async () => {
+    prompt = false;
+    const held = hold('n:a');
+    await advance(INTERVAL_MS);
+    sent[0]?.fail(new LockBackendError('no', { retryable: true, outcome: 'none' }));
+    await advance(INTERVAL_MS / 4);
+    onRecovered = () => {
+      watchdog.remove(held);
+    };
+    sent[1]?.answer();
+    await advance(0);
+    expect(events.at(-1)).toMatchObject({ type: 'recovered' });
+    expect(session.times.items()).toEqual([]);
   });
 
   it('tries again as soon as the connection is back, where there is doubt', async () => {

@@ -68,8 +68,8 @@ export class Watchdog implements HoldGuard {
   }
 
   /** The hold has another lease, or a longer one: what is due next may have changed. */
-  replan(hold: Hold): void {
-    if (hold.guard === this) this.plan(hold);
+  replan(hold: Hold, now?: number): void {
+    if (hold.guard === this) this.plan(hold, now);
   }
 
   renewSoon(hold: Hold): void {
@@ -286,7 +286,8 @@ export class Watchdog implements HoldGuard {
       const { name, kind, label } = hold;
       tell(this.session.settings.observer, { type: 'recovered', name, kind, label });
     }
-    this.plan(hold, now);
+    // An observer may have released the hold.
+    this.replan(hold, now);
   }
 }
 

@@ -39,16 +39,17 @@ const audiences = new WeakMap<AbortSignal, Audience>();
  */
 export function listenTo(signal: AbortSignal, listener: AbortListener): void {
   const audience = audiences.get(signal) ?? new Audience();
-  if (audience.listeners.size === 0) {
-    try {
-      signal.addEventListener('abort', audience.tell);
-    } catch (cause) {
-      const what = 'signal must be an AbortSignal, and addEventListener of this one throws';
-      throw new LockArgumentError(`${what}; take the signal of an AbortController`, { cause });
-    }
-    audiences.set(signal, audience);
-  }
+  // Known before it listens: the signal may be used once more meanwhile.
+  audiences.set(signal, audience);
   audience.listeners.add(listener);
+  if (audience.listeners.size > 1) return;
+  try {
+    signal.addEventListener('abort', audience.tell);
+  } catch (cause) {
+    audience.listeners.delete(listener);
+    const what = 'signal must be an AbortSignal, and addEventListener of this one throws';
+    throw new LockArgumentError(`${what}; take the signal of an AbortController`, { cause });
+  }
 }
 
 /**

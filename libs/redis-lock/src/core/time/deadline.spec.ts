@@ -151,6 +151,21 @@ describe('Deadline', () => {
     expect(times.items()).toEqual([]);
   });
 
+  it('listens once to a signal that is used again as it is listened to', async () => {
+    const { signal } = new AbortController();
+    const add = signal.addEventListener.bind(signal);
+    let inner: Promise<unknown> | undefined;
+    jest.spyOn(signal, 'addEventListener').mockImplementation((...args: Parameters<typeof add>) => {
+      add(...args);
+      inner ??= deadlineOf(100, signal).wait(never);
+    });
+    const outer = deadlineOf(100, signal).wait(never);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    jest.advanceTimersByTime(100);
+    expect(await Promise.all([inner, outer])).toEqual([OVER, OVER]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
   it('ends as it would with a signal that lets no listener leave', async () => {
     const signal = Object.assign(new AbortController().signal, {
       removeEventListener: () => {

@@ -203,7 +203,8 @@ export class Waiter implements Timed, AbortListener, Successor {
     const now = clock.now();
     if (now < this.startedAt + this.limitMs) {
       this.tellSlow();
-      this.session.times.set(this, this.dueAt(now));
+      // An observer may have ended the wait.
+      if (!this.isOver) this.session.times.set(this, this.dueAt(now));
     } else {
       // On a busy machine, an answer that came in time may not have been read yet.
       clock.afterReading(() => {

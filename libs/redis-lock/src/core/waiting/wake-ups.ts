@@ -117,6 +117,7 @@ export class WakeUps implements Timed {
     times.delete(this);
     if (this.later !== undefined) times.delete(this.later);
     const { stops } = this;
+    // It never listens again.
     this.stops = [];
     if (stops === undefined) return;
     clock.afterReading(() => {
