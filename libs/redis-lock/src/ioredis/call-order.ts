@@ -1,3 +1,5 @@
+import type { AsyncResource } from 'node:async_hooks';
+
 import type { Reply } from '../core/redis/connection.js';
 import type { Script, ScriptCall } from '../core/redis/script.js';
 import { hashTag } from './hash-slot.js';
@@ -25,6 +27,8 @@ export interface Call extends ScriptCall {
   /** The time of the first send, and the number of broken connections by then. */
   sentAt: number;
   breaks: number;
+  /** Its async context, if it waits for the answer to another call. */
+  scope: AsyncResource | undefined;
 }
 
 /** The calls of one EVALSHA, all of one script. */

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { eventually } from '../../../../test/support/eventually.js';
 import { IOREDIS_VERSIONS } from '../../../../test/support/ioredis-versions.js';
 import { useProxy } from '../../../../test/support/lock-client.js';
@@ -175,6 +176,34 @@ describe('scripts that are asked for in one turn', () => {
       eval: 1,
     });
     expect(await redis.admin.llen('a')).toBe(2);
+  });
+
+  it('go to ioredis in the async context of their caller', async () => {
+    const request = new AsyncLocalStorage<string>();
+    const client = new Redis(redis.url);
+    await client.ping();
+    const seen: [string, string | undefined][] = [];
+    const send = client.sendCommand.bind(client);
+    jest.spyOn(client, 'sendCommand').mockImplementation((command, stream) => {
+      seen.push([command.name, request.getStore()]);
+      return send(command, stream);
+    });
+    const ours = await request.run('opener', () => open(client));
+    const inOrder = { ...ANOTHER_PUSH, inOrder: true };
+    const run = (by: string, script: Script<string, string, unknown>) =>
+      request.run(by, () => ours.run(script, ['k'], ['t']));
+    seen.length = 0;
+    await run('first', ANOTHER_PUSH);
+    const ahead = run('second', inOrder);
+    await new Promise(setImmediate);
+    await Promise.all([ahead, run('third', inOrder)]);
+    expect(seen).toEqual([
+      ['evalsha', 'first'],
+      ['eval', 'first'],
+      ['evalsha', 'second'],
+      ['evalsha', 'third'],
+    ]);
+    client.disconnect();
   });
 
   describe('of a script whose calls have an order', () => {

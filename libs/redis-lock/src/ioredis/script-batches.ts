@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { Cluster, Redis } from 'ioredis';
 
 import type { Reply } from '../core/redis/connection.js';
@@ -56,8 +57,8 @@ export class ScriptBatches implements AnswerListener<Batch> {
   /** Whether they can travel together, in any number. */
   #isOneKind = false;
   #isPreparing = false;
-  /** The digests whose text was executed, and the number of breaks when it was sent. */
-  readonly #texts = new Map<string, number>();
+  /** The digests that Redis has executed, and the number of breaks when they were sent. */
+  readonly #executed = new Map<string, number>();
   /** The forms for many calls, by the digest of the plain one. */
   readonly #forms = new Map<string, ScriptText>();
   /**
@@ -102,6 +103,7 @@ export class ScriptBatches implements AnswerListener<Batch> {
         reject,
         sentAt: 0,
         breaks: 0,
+        scope: undefined,
       };
       if (script.inOrder && this.#order.hasToWait(call)) this.#wait(call);
       else if (this.#enqueue(call) >= MOST_DUE) this.flush();
@@ -134,6 +136,8 @@ export class ScriptBatches implements AnswerListener<Batch> {
       call.reject(error);
       return;
     }
+    // It is sent in the context of an answer. Tools that trace ioredis look for its caller's.
+    call.scope = new AsyncResource('LockScript');
     this.#order.wait(call);
   }
 
@@ -176,7 +180,7 @@ export class ScriptBatches implements AnswerListener<Batch> {
 
   /** Each node of a Cluster has its own scripts. */
   #isLoaded({ sha1 }: Call): boolean {
-    return !this.#order.isCluster && this.#texts.get(sha1) === this.#breaks;
+    return !this.#order.isCluster && this.#executed.get(sha1) === this.#breaks;
   }
 
   /** Calls that are made meanwhile are sent, or fail, with those that wait already. */
@@ -196,7 +200,7 @@ export class ScriptBatches implements AnswerListener<Batch> {
     const calls: readonly Call[] = this.#due ?? [];
     this.#due = undefined;
     for (const call of calls) call.reject(error);
-    for (const call of this.#order.skip(calls)) this.#enqueue(call);
+    for (const call of this.#order.skip(calls)) this.#goOnWith(call);
   }
 
   /** By its digest; a server that has forgotten the script gets the text. */
@@ -209,7 +213,8 @@ export class ScriptBatches implements AnswerListener<Batch> {
     }
     const { lua, sha1 } = isSingle ? first : this.#formFor(first);
     this.watch?.sent();
-    if (isKnown && this.#redis !== undefined) {
+    // A promise keeps the async context of the first call, in case Redis needs the text.
+    if (isKnown && this.#redis !== undefined && this.#executed.get(sha1) === this.#breaks) {
       const command = new ScriptCommand(argsOf(sha1, batch), batch, this);
       void this.#redis.sendCommand(command as never);
       return;
@@ -219,7 +224,7 @@ export class ScriptBatches implements AnswerListener<Batch> {
       : this.#client.eval(...argsOf(lua, batch));
     reply.then(
       (raw) => {
-        if (!isKnown) this.#texts.set(sha1, first.breaks);
+        this.#executed.set(sha1, first.breaks);
         this.answered(batch, raw);
       },
       (error: unknown) => {
@@ -253,7 +258,13 @@ export class ScriptBatches implements AnswerListener<Batch> {
   }
 
   #goOn(batch: Batch): void {
-    for (const call of this.#order.end(batch)) this.#enqueue(call);
+    for (const call of this.#order.end(batch)) this.#goOnWith(call);
+  }
+
+  #goOnWith(call: Call): void {
+    const enqueue = () => this.#enqueue(call);
+    if (call.scope === undefined) enqueue();
+    else call.scope.runInAsyncScope(enqueue);
   }
 
   isMoving(key: string): boolean {

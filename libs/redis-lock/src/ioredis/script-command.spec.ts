@@ -89,6 +89,19 @@ describe('ScriptCommand', () => {
     expect(told).toEqual(isTracing ? ['ping', 'evalsha'] : []);
   });
 
+  it('is not sent by a client whose evalsha is not that of ioredis', () => {
+    class Audited extends Redis {
+      override evalsha = (() => Promise.resolve('audited')) as unknown as Redis['evalsha'];
+    }
+    class Traced extends Redis {}
+    Traced.prototype.evalsha = () => Promise.resolve('traced');
+    const clients = [Audited, Traced].map((Client) => new Client({ lazyConnect: true }));
+    for (const one of clients) {
+      expect(sendsScriptCommands(one)).toBe(false);
+      one.disconnect();
+    }
+  });
+
   it.each<[object, boolean]>([
     [{}, true],
     [{ commandTimeout: 500 }, false],

@@ -17,13 +17,15 @@ function isTracing(): boolean {
   return false;
 }
 
+const EVALSHA: unknown = Reflect.get(Redis.prototype, 'evalsha');
+
 /**
  * Whether a client may send a `ScriptCommand` in place of its own. A Cluster redirects by promises.
  * With a time limit a command may be answered twice. A pipeline is collected before it is sent.
  */
 export function sendsScriptCommands(client: Redis | Cluster): client is Redis {
-  // Another copy of ioredis has other commands, and a tool may have replaced this one.
-  if (!(client instanceof Redis) || Object.hasOwn(client, 'evalsha')) return false;
+  // Another copy of ioredis has other commands; a tool or a subclass may have replaced this one.
+  if (!(client instanceof Redis) || client.evalsha !== EVALSHA) return false;
   const { commandTimeout, enableAutoPipelining } = client.options;
   return commandTimeout === undefined && enableAutoPipelining !== true;
 }
@@ -36,6 +38,7 @@ export class ScriptCommand<Sent> implements PromiseLike<unknown> {
   readonly name = 'evalsha';
   inTransaction = false;
   isTraced = !isTracing();
+  // For a tool that waits for `promise`.
   private settled: Promise<unknown> | undefined = undefined;
   private settle: (() => void) | undefined = undefined;
   private isOver = false;
