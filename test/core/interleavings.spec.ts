@@ -40,9 +40,20 @@ describe('LockService when several things happen to one owner at once', () => {
     expect(eventsOf('lost')).toEqual([]);
   });
 
+  const refused = new LockBackendError('slot on its way', { retryable: true, outcome: 'none' });
+
+  it('forgets why a step failed once Redis has executed it', async () => {
+    const { locks, context } = open();
+    await locks.using('k', async () => {
+      const run = jest.spyOn(context.connection, 'run').mockRejectedValueOnce(refused);
+      await locks.using('k', () => undefined);
+      run.mockRestore();
+      expect(context.holds.all).toMatchObject([{ refusal: undefined }]);
+    });
+  });
+
   it('says why a nested call failed, though a renewal beside it succeeds', async () => {
     const { locks, context } = open();
-    const refused = new LockBackendError('slot on its way', { retryable: true, outcome: 'none' });
     await locks.using('k', async (lease) => {
       const { connection } = context;
       const send = connection.run.bind(connection);

@@ -213,7 +213,8 @@ export class ScriptBatches implements AnswerListener<Batch> {
     }
     const { lua, sha1 } = isSingle ? first : this.#formFor(first);
     this.watch?.sent();
-    // A promise keeps the async context of the first call, in case Redis needs the text.
+    // A promise keeps the async context of the batch, in case Redis needs the text. Only the first
+    // call may need it, whose answer may come after that of a later script.
     if (isKnown && this.#redis !== undefined && this.#executed.get(sha1) === this.#breaks) {
       const command = new ScriptCommand(argsOf(sha1, batch), batch, this);
       void this.#redis.sendCommand(command as never);

@@ -24,7 +24,7 @@ const EVALSHA: unknown = Reflect.get(Redis.prototype, 'evalsha');
  * With a time limit a command may be answered twice. A pipeline is collected before it is sent.
  */
 export function sendsScriptCommands(client: Redis | Cluster): client is Redis {
-  // Another copy of ioredis has other commands; a tool or a subclass may have replaced this one.
+  // Another copy of ioredis has other commands. A subclass, or a tool by now, may have its own.
   if (!(client instanceof Redis) || client.evalsha !== EVALSHA) return false;
   const { commandTimeout, enableAutoPipelining } = client.options;
   return commandTimeout === undefined && enableAutoPipelining !== true;

@@ -81,9 +81,9 @@ describe('the scripts of one owner', () => {
   const renewals = (hold: Hold) => {
     const sent: { readonly leaseTimeMs: number; readonly answer: () => void }[] = [];
     const ask = (leaseTimeMs: number) =>
-      hold.renew(leaseTimeMs, (renewal) => {
+      hold.renew(leaseTimeMs, (sentMs) => {
         const { answer, send } = script();
-        sent.push({ leaseTimeMs: renewal.leaseTimeMs, answer });
+        sent.push({ leaseTimeMs: sentMs, answer });
         return send();
       });
     const sentMs = () => sent.map(({ leaseTimeMs }) => leaseTimeMs);
@@ -126,27 +126,45 @@ describe('the scripts of one owner', () => {
     await renewing;
   });
 
-  it('let a renewal pass that comes after the last one, while a step takes long', async () => {
+  it('let one renewal pass after the other, while a step takes long', async () => {
     const hold = open();
     const { ask, sent, sentMs } = renewals(hold);
     const { answer, send } = script();
     const step = hold.serially(send);
-    const passing = ask(1);
-    // It has to wait: two more scripts of callers would be on their way.
-    const waiting = ask(2);
+    const asked = [ask(1), ask(2)];
+    const behind = hold.serially(() => Promise.resolve());
     expect(sentMs()).toEqual([1]);
-    sent[0]?.answer();
-    await passing;
-    await settle();
-    const next = ask(3);
-    expect(sentMs()).toEqual([1, 3]);
-    sent[1]?.answer();
+    for (const [i, ms] of [2, 3].entries()) {
+      sent[i]?.answer();
+      await asked[i];
+      await settle();
+      expect(sentMs()).toHaveLength(ms);
+      asked.push(ask(ms + 1));
+    }
     answer();
-    await Promise.all([step, next]);
-    await settle();
-    expect(sentMs()).toEqual([1, 3, 2]);
     sent[2]?.answer();
-    await waiting;
+    await Promise.all([step, asked[2]]);
+    await settle();
+    sent[3]?.answer();
+    await Promise.all([asked[3], behind]);
+    expect(sentMs()).toEqual([1, 2, 3, 4]);
+  });
+
+  it('wait for a renewal of the watchdog, and no renewal of a caller passes them then', async () => {
+    const hold = open();
+    const { ask, sent, sentMs } = renewals(hold);
+    hold.beginRenewal();
+    const { answer, send } = script();
+    const step = hold.serially(send);
+    const asked = ask(1);
+    expect(sentMs()).toEqual([]);
+    hold.renewalAnswered();
+    await settle();
+    // Beside the step, which is on its way now.
+    expect(sentMs()).toEqual([1]);
+    answer();
+    sent[0]?.answer();
+    await Promise.all([step, asked]);
   });
 
   it('cost the same each, however many wait', async () => {

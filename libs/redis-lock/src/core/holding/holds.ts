@@ -1,13 +1,13 @@
 import type { LeaseLostError } from '../api/errors.js';
 import { hearsCalls, tell } from '../api/observer.js';
 import type { Reply } from '../redis/connection.js';
-import { untilAnswered } from '../redis/retry.js';
+import { untilAnswered, type Tries } from '../redis/retry.js';
 import type { Session } from '../session.js';
 import { outOfScope } from '../time/clock.js';
 import { Deadline } from '../time/deadline.js';
 import { Idle } from '../time/idle.js';
 import type { Hold } from './hold.js';
-import { leadOf, type CallersRenewal } from './owner-steps.js';
+import { leadOf } from './owner-steps.js';
 import { Patience, PATIENCE_MS } from './patience.js';
 import type { OwnerId, ReleaseAnswer } from './protocol.js';
 import { Watchdog } from './watchdog.js';
@@ -84,7 +84,7 @@ export class Holds {
     return new Promise((resolve, reject) => {
       const now = this.session.clock.now();
       const caller = new Patience(hold, 'renewed', resolve, reject).begin(now);
-      caller.follow(hold.renew(leaseTimeMs, (renewal) => this.renewNow(hold, renewal)));
+      caller.follow(hold.renew(leaseTimeMs, (ms, tries) => this.renewNow(hold, ms, tries)));
     });
   }
 
@@ -180,10 +180,10 @@ export class Holds {
     for (const one of [...this.leaving]) this.left(one, 'failed');
   }
 
-  private async renewNow(hold: Hold, renewal: CallersRenewal): Promise<void> {
+  private async renewNow(hold: Hold, leaseTimeMs: number, tries: Tries): Promise<void> {
     this.refuseDead(hold);
     const { key, owner } = hold;
-    const renewMs = Math.max(renewal.leaseTimeMs, Math.ceil(hold.remainingMs));
+    const renewMs = Math.max(leaseTimeMs, Math.ceil(hold.remainingMs));
     const lead = leadOf(this.session.clock);
     const renew = () =>
       hold.protocol.renew([{ key, owner, renewMs }], hold.minReplicas).catch((error: unknown) => {
@@ -191,7 +191,7 @@ export class Holds {
         throw error;
       });
     const until = () => hold.validUntil;
-    const { value, sentAt } = await untilAnswered(this.session, until, renew, renewal);
+    const { value, sentAt } = await untilAnswered(this.session, until, renew, tries);
     if (value[0] !== true) throw this.lose(hold, 'gone');
     // It may have expired by the local clock before the answer came.
     this.refuseDead(hold);

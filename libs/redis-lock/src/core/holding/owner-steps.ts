@@ -21,55 +21,75 @@ export function dateOf(time: number, lead: number): Date {
   return new Date(time + lead + FIRST_LEAD);
 }
 
-/** A renewal for all who call `renew` before it is sent. */
-export interface CallersRenewal extends Tries {
-  /** The longest that one of them wants. */
-  leaseTimeMs: number;
-  done: Promise<void>;
+/** The renewals that callers have called for: one is on its way, and one may wait. */
+interface CallersRenewals extends Tries {
+  isSent: boolean;
+  next: NextRenewal | undefined;
 }
 
+/** A renewal for all who call `renew` before it is sent. */
+interface NextRenewal {
+  /** The longest that one of them wants. */
+  leaseTimeMs: number;
+  readonly start: () => void;
+  readonly done: Promise<void>;
+}
+
+/** Renews the lease by a script. Keeps the error of its last attempt. */
+type Renew = (leaseTimeMs: number, tries: Tries) => Promise<void>;
+
 /**
- * One script of an owner at a time: absolute hold counts must reach Redis in their order. Only a
- * renewal may be on its way beside another one: one of the watchdog, and one of callers.
+ * One step of an owner at a time: absolute hold counts must reach Redis in their order. Renewals
+ * change no count. So one of the watchdog and one of callers may be on their way beside a step. The
+ * next step waits for their answers.
  */
 export class OwnerSteps {
   /** The lead of the wall clock when the last step was sent. */
   protected askedLead = 0;
-  /**
-   * The number of scripts of this owner on their way, and the steps that wait for their answers.
-   */
-  private steps = 0;
+  /** The number of scripts of this owner on their way, and how many of them are renewals. */
+  private scripts = 0;
+  private renewals = 0;
+  /** The steps that wait for all their answers. */
   private later: (() => void)[] | undefined = undefined;
-  /** The renewal of callers that is on its way, and the one that is a step, and waits. */
-  sentRenewal: CallersRenewal | undefined = undefined;
-  private nextRenewal: CallersRenewal | undefined = undefined;
+  /** Most holds have none. */
+  callersRenewals: CallersRenewals | undefined = undefined;
 
   constructor(readonly session: Session) {}
 
   /** A script of this owner is on its way, or a step waits. */
   get isBusy(): boolean {
-    return this.steps > 0 || this.later !== undefined;
+    return this.scripts > 0 || this.later !== undefined;
   }
 
   /** A script of this owner is sent at this moment. */
   begin(): void {
     this.askedLead = leadOf(this.session.clock);
-    this.steps += 1;
+    this.scripts += 1;
   }
 
   /** As `begin`, for a script that confirms nothing, or with a lead of its own. */
   beginApart(): void {
-    this.steps += 1;
+    this.scripts += 1;
   }
 
   /** Redis has answered the script of this owner that began, or never will. */
   answered(): void {
-    this.steps -= 1;
+    this.scripts -= 1;
     // Later: first the sender of the step receives its answer.
-    if (this.later === undefined || this.steps > 0) return;
+    if (this.later === undefined || this.scripts > 0) return;
     queueMicrotask(() => {
       this.goOn();
     });
+  }
+
+  beginRenewal(): void {
+    this.renewals += 1;
+    this.scripts += 1;
+  }
+
+  renewalAnswered(): void {
+    this.renewals -= 1;
+    this.answered();
   }
 
   /**
@@ -78,56 +98,63 @@ export class OwnerSteps {
    * must not wait for another step of its owner.
    */
   serially<T>(step: () => Promise<T>): Promise<T> {
-    return this.isBusy ? this.whenFree(() => this.run(step)) : this.run(step);
+    const run = () => {
+      const running = step();
+      this.beginApart();
+      const end = () => {
+        this.answered();
+      };
+      running.then(end, end);
+      return running;
+    };
+    return this.isBusy ? this.whenFree(run) : run();
   }
 
   /**
-   * Renews at once, beside a step that may take longer than the lease. While that renewal is on its
-   * way, later calls share one that waits as a step. Otherwise steps would wait until no call
-   * overlaps another.
+   * Renews beside the step on its way, which may take longer than the lease. While another renewal
+   * of a caller is on its way, later calls share the next one. It passes no step that waits for
+   * renewals alone: else steps would wait for as long as calls overlap.
    */
-  renew(leaseTimeMs: number, send: (renewal: CallersRenewal) => Promise<void>): Promise<void> {
-    const isNow = this.sentRenewal === undefined && (this.steps > 0 || this.later === undefined);
-    const { nextRenewal } = this;
-    if (!isNow && nextRenewal !== undefined) {
-      nextRenewal.leaseTimeMs = Math.max(nextRenewal.leaseTimeMs, leaseTimeMs);
-      return nextRenewal.done;
+  renew(leaseTimeMs: number, renew: Renew): Promise<void> {
+    const callers = (this.callersRenewals ??= { ...NONE });
+    const { isSent, next } = callers;
+    if (next !== undefined) {
+      next.leaseTimeMs = Math.max(next.leaseTimeMs, leaseTimeMs);
+      return next.done;
     }
-    const renewal: CallersRenewal = { leaseTimeMs, refusal: undefined, done: DONE };
-    const sendNow = () => {
-      this.sentRenewal = renewal;
-      return this.run(() => send(renewal), renewal);
-    };
-    if (isNow) return sendNow();
-    this.nextRenewal = renewal;
-    renewal.done = this.whenFree(() => {
-      this.nextRenewal = undefined;
-      return sendNow();
+    if (!isSent && (this.hasStep || this.later === undefined)) {
+      return this.sendRenewal(callers, () => renew(leaseTimeMs, callers));
+    }
+    const [start, done] = inScope(() => {
+      const { next } = callers;
+      callers.next = undefined;
+      return this.sendRenewal(callers, () => renew(next?.leaseTimeMs ?? leaseTimeMs, callers));
     });
-    return renewal.done;
+    callers.next = { leaseTimeMs, start, done };
+    (this.later ??= []).push(start);
+    return done;
   }
 
   /** Begins in the async context of this call, once no script of this owner is on its way. */
   whenFree<T>(begin: () => T | Promise<T>): Promise<T> {
-    const scope = new AsyncResource('LockStep');
-    return new Promise((resolve) => {
-      (this.later ??= []).push(() => {
-        // A step that throws rejects.
-        resolve(
-          new Promise<T>((go) => {
-            go(scope.runInAsyncScope(begin));
-          }),
-        );
-      });
-    });
+    const [start, result] = inScope(begin);
+    (this.later ??= []).push(start);
+    return result;
   }
 
-  private run<T>(step: () => Promise<T>, renewal?: CallersRenewal): Promise<T> {
-    const running = step();
-    this.beginApart();
+  /** A step is on its way, not only renewals. */
+  private get hasStep(): boolean {
+    return this.scripts > this.renewals;
+  }
+
+  private sendRenewal(callers: CallersRenewals, renew: () => Promise<void>): Promise<void> {
+    callers.isSent = true;
+    const running = renew();
+    this.beginRenewal();
     const end = () => {
-      if (renewal !== undefined) this.sentRenewal = undefined;
-      this.answered();
+      callers.isSent = false;
+      this.renewalAnswered();
+      this.renewBesideStep();
     };
     running.then(end, end);
     return running;
@@ -135,13 +162,40 @@ export class OwnerSteps {
 
   private goOn(): void {
     // A step that fails before it sends leaves room for the next.
-    while (this.steps === 0) {
+    while (this.scripts === 0) {
       const next = this.later?.shift();
       if (next === undefined) break;
       next();
     }
     if (this.later?.length === 0) this.later = undefined;
+    this.renewBesideStep();
+  }
+
+  /** The renewal that waits need not wait for the steps ahead of it. */
+  private renewBesideStep(): void {
+    const { isSent, next } = this.callersRenewals ?? NONE;
+    if (next === undefined || isSent || !this.hasStep) return;
+    const later = this.later?.filter((one) => one !== next.start);
+    this.later = later?.length === 0 ? undefined : later;
+    next.start();
   }
 }
 
-const DONE = Promise.resolve();
+const NONE: CallersRenewals = { isSent: false, next: undefined, refusal: undefined };
+
+/** A function that begins the work in the async context of this call, and the result. */
+function inScope<T>(begin: () => T | Promise<T>): [start: () => void, result: Promise<T>] {
+  const scope = new AsyncResource('LockStep');
+  let start = () => {};
+  const result = new Promise<T>((resolve) => {
+    start = () => {
+      // A step that throws rejects.
+      resolve(
+        new Promise<T>((go) => {
+          go(scope.runInAsyncScope(begin));
+        }),
+      );
+    };
+  });
+  return [start, result];
+}

@@ -15,7 +15,7 @@ export class Patience implements Timed {
 
   constructor(
     readonly hold: Hold,
-    private readonly what: string,
+    private readonly what: 'released' | 'renewed',
     protected readonly resolve: () => void,
     private readonly reject: (error: Error) => void,
   ) {}
@@ -53,9 +53,9 @@ export class Patience implements Timed {
       if (!this.end()) return;
       const { hold, what } = this;
       void hold.session.background.run(() => this.rest());
-      const { name: lockName, refusal, sentRenewal } = hold;
-      const cause = sentRenewal?.refusal ?? refusal;
-      const details = { lockName, outcome: 'unknown', cause } as const;
+      const lockName = hold.name;
+      const tries = what === 'renewed' ? hold.callersRenewals : hold;
+      const details = { lockName, outcome: 'unknown', cause: tries?.refusal } as const;
       this.giveUp(notAnswered(`Lock ${quoteName(lockName)} was not ${what}`, PATIENCE_MS, details));
     });
   }

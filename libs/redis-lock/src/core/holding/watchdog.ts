@@ -67,7 +67,7 @@ export class Watchdog implements HoldGuard {
     this.session.times.delete(hold);
   }
 
-  /** The hold has another lease, or a longer one: what is due next may have changed. */
+  /** Another step may be due next. Or an observer may have released the hold. */
   replan(hold: Hold, now?: number): void {
     if (hold.guard === this) this.plan(hold, now);
   }
@@ -286,7 +286,6 @@ export class Watchdog implements HoldGuard {
       const { name, kind, label } = hold;
       tell(this.session.settings.observer, { type: 'recovered', name, kind, label });
     }
-    // An observer may have released the hold.
     this.replan(hold, now);
   }
 }
@@ -298,10 +297,10 @@ function doubtAt({ validUntil, leaseMs }: Hold): number {
 
 function beginSteps(holds: readonly Hold[], running: Promise<unknown>): void {
   const end = () => {
-    for (const hold of holds) hold.answered();
+    for (const hold of holds) hold.renewalAnswered();
   };
   running.then(end, end);
-  for (const hold of holds) hold.beginApart();
+  for (const hold of holds) hold.beginRenewal();
 }
 
 const NO_ANSWER = () =>

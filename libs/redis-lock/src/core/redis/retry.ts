@@ -7,7 +7,7 @@ import type { RedisConnection, Reply } from './connection.js';
 /** The pause between two attempts while Redis does not answer. A reconnect ends it early. */
 const PAUSE_MS = 250;
 
-/** Keeps the error of the last attempt. */
+/** Keeps the error of the last attempt, until one succeeds. */
 export interface Tries {
   refusal: LockBackendError | undefined;
 }
@@ -64,6 +64,7 @@ export async function retry<R>(
     askedAt = clock.now();
     try {
       const reply = await ask();
+      if (tries !== undefined) tries.refusal = undefined;
       if (firstSentAt === undefined) return reply;
       return { value: reply.value, sentAt: firstSentAt, resent: true };
     } catch (again) {

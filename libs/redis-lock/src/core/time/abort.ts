@@ -31,25 +31,29 @@ class Audience {
   };
 }
 
+/** By signal, while the audience has listeners. */
 const audiences = new WeakMap<AbortSignal, Audience>();
 
 /**
  * Adds one listener for all waiters of a signal: with more than ten, Node warns of a leak.
  * @throws {LockArgumentError} the value is no signal, or is broken
  */
-export function listenTo(signal: AbortSignal, listener: AbortListener): void {
-  const audience = audiences.get(signal) ?? new Audience();
-  // Known before it listens: the signal may be used once more meanwhile.
-  audiences.set(signal, audience);
-  audience.listeners.add(listener);
-  if (audience.listeners.size > 1) return;
-  try {
-    signal.addEventListener('abort', audience.tell);
-  } catch (cause) {
-    audience.listeners.delete(listener);
-    const what = 'signal must be an AbortSignal, and addEventListener of this one throws';
-    throw new LockArgumentError(`${what}; take the signal of an AbortController`, { cause });
+function listenTo(signal: AbortSignal, listener: AbortListener): void {
+  let audience = audiences.get(signal);
+  if (audience === undefined) {
+    const own = new Audience();
+    try {
+      signal.addEventListener('abort', own.tell);
+    } catch (cause) {
+      const what = 'signal must be an AbortSignal, and addEventListener of this one throws';
+      throw new LockArgumentError(`${what}; take the signal of an AbortController`, { cause });
+    }
+    // A signal may be used once more as it is listened to.
+    audience = audiences.get(signal);
+    if (audience === undefined) audiences.set(signal, (audience = own));
+    else leave(signal, own);
   }
+  audience.listeners.add(listener);
 }
 
 /**
@@ -71,8 +75,13 @@ export function listenBefore<T>(signal: AbortSignal, listener: AbortListener, st
 export function unlistenTo(signal: AbortSignal, listener: AbortListener): void {
   const audience = audiences.get(signal);
   if (audience?.listeners.delete(listener) !== true || audience.listeners.size > 0) return;
+  audiences.delete(signal);
+  leave(signal, audience);
+}
+
+function leave(signal: AbortSignal, { tell }: Audience): void {
   try {
-    signal.removeEventListener('abort', audience.tell);
+    signal.removeEventListener('abort', tell);
   } catch {
     // An error here must not reach the holder, nor the waiters behind this caller.
   }

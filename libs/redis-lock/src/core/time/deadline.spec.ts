@@ -166,6 +166,24 @@ describe('Deadline', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
+  it('hears a signal that was used again as it was listened to, and threw then', async () => {
+    const abort = new AbortController();
+    const { signal } = abort;
+    const reason = new Error('left');
+    const waits: Promise<unknown>[] = [];
+    const wait = () => waits.push(deadlineOf(100, signal).wait(never));
+    jest.spyOn(signal, 'addEventListener').mockImplementationOnce(() => {
+      wait();
+      throw new Error('broken');
+    });
+    await expect(deadlineOf(100, signal).wait(never)).rejects.toThrow(LockArgumentError);
+    wait();
+    abort.abort(reason);
+    jest.advanceTimersByTime(100);
+    const outcomes = await Promise.allSettled(waits);
+    expect(outcomes).toEqual([1, 2].map(() => ({ status: 'rejected', reason })));
+  });
+
   it('ends as it would with a signal that lets no listener leave', async () => {
     const signal = Object.assign(new AbortController().signal, {
       removeEventListener: () => {

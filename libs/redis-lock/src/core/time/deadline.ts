@@ -1,4 +1,4 @@
-import { listenTo, reasonOf, refuseAborted, unlistenTo, type AbortListener } from './abort.js';
+import { listenBefore, reasonOf, refuseAborted, unlistenTo, type AbortListener } from './abort.js';
 import type { Group, Timed, TimerHeap } from './timer-heap.js';
 
 /** The time is up. */
@@ -41,7 +41,6 @@ export class Deadline {
     start: (resolve: (value: T) => void, reject: (reason: Error) => void) => () => void,
   ): Promise<T | typeof OVER> {
     return new Promise((resolve, reject) => {
-      this.refuseAborted();
       const wait = new Wait(this, resolve as (value: unknown) => void, reject);
       const stop = start(
         (value) => {
@@ -79,9 +78,12 @@ class Wait implements Timed, AbortListener {
     private readonly reject: (reason: Error) => void,
   ) {
     const { times, signal, startedAt, limitMs } = deadline;
+    const begin = () => {
+      times.beginWait(this, startedAt + limitMs);
+    };
     // The signal comes first. If listening to it fails, no timer is set and nothing has begun.
-    if (signal !== undefined) listenTo(signal, this);
-    times.beginWait(this, startedAt + limitMs);
+    if (signal === undefined) begin();
+    else listenBefore(signal, this, begin);
   }
 
   onDue(): void {

@@ -308,10 +308,16 @@ describe('WaitQueue', () => {
   ])('has no waiter whose signal %s as it is listened to', async (_, act, error) => {
     const queues = open();
     abort = new AbortController();
-    jest.spyOn(abort.signal, 'addEventListener').mockImplementation(act);
+    const add = abort.signal.addEventListener.bind(abort.signal);
+    const listen = jest.spyOn(abort.signal, 'addEventListener');
+    listen.mockImplementation((...args: Parameters<typeof add>) => {
+      add(...args);
+      act();
+    });
     const subject = { name: 'a', kind: 'lock' } as const;
     const now = context.clock.now();
     const waiter = new Waiter(context, new Caller(), subject, Infinity, abort.signal, now);
     await expect(waiter.waitIn(queues)).rejects.toThrow(error);
+    expect(context.times).toHaveProperty('waiting', 0);
   });
 });
