@@ -1,6 +1,11 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { LockBackendError, LockService, LockTimeoutError } from 'nestjs-redis-lock/core';
-import { eventually, useProxiedClients } from '../support/set-up.js';
+import {
+  LockBackendError,
+  LockService,
+  LockTimeoutError,
+  type Lease,
+} from 'nestjs-redis-lock/core';
+import { eventually, Gate, useProxiedClients } from '../support/set-up.js';
 
 const ORDERS = [
   [0, 1, 2],
@@ -37,6 +42,33 @@ describe('LockService when several things happen to one owner at once', () => {
         expect(lease.remainingMs).toBeGreaterThan(500);
       }
     });
+    expect(eventsOf('lost')).toEqual([]);
+  });
+
+  it('renews nothing for a caller whose lease is being released by then', async () => {
+    const { locks, context, eventsOf } = open({ connection: proxy.current.url });
+    const [entered, end] = [new Gate(), new Gate()];
+    let nested: Lease | undefined;
+    const outer = locks.using(
+      'k',
+      async () => {
+        nested = await locks.acquire('k');
+        entered.open();
+        await end.opened;
+      },
+      { minHoldMs: 1_000 },
+    );
+    await entered.opened;
+    const late = proxy.current.hold('toClient');
+    const renewed = nested?.renew();
+    end.open();
+    await eventually(() => context.holds.all[0]?.leases.length === 1);
+    const renewing = nested?.renew(90_000);
+    const released = nested?.release();
+    late.heal();
+    await expect(renewing).rejects.toMatchObject({ code: 'LOCK_STATE' });
+    await Promise.all([outer, renewed, released]);
+    expect(await redis.admin.pttl('k')).toBeLessThanOrEqual(1_000);
     expect(eventsOf('lost')).toEqual([]);
   });
 

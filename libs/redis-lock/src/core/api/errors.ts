@@ -281,6 +281,11 @@ export class LockStateError extends LockError {
   readonly code = 'LOCK_STATE';
 }
 
+export function releasedError(lockName: string): LockStateError {
+  const message = `This lease of lock ${quoteName(lockName)} is already released`;
+  return new LockStateError(message, { lockName });
+}
+
 /** Adds the lock's name to an error of the connection, which does not know it. */
 export function withLockName(error: unknown, lockName: string): unknown {
   if (!(error instanceof LockError) || error.lockName !== undefined) return error;

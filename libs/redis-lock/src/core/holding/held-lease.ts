@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-import { LockStateError, quoteName, type LeaseLostError } from '../api/errors.js';
+import { releasedError, type LeaseLostError } from '../api/errors.js';
 import type { Lease, PermitLease } from '../api/lease.js';
 import { checkLeaseTime } from '../api/options.js';
 import { outOfScope } from '../time/clock.js';
@@ -94,7 +94,7 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
 
   assertHeld(): void {
     if (this.lostError !== undefined) throw this.lostError;
-    if (!this.isOpen) throw this.releasedError();
+    if (!this.isOpen) throw releasedError(this.name);
     const { hold } = this;
     if (hold.isOver()) throw this.keeper.holds.lose(hold, 'expired');
     if (hold.remainingMs === 0) throw hold.lossBy('expired');
@@ -107,7 +107,7 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
   async renew(leaseTimeMs?: number): Promise<void> {
     if (leaseTimeMs !== undefined) checkLeaseTime(leaseTimeMs);
     if (this.lostError !== undefined) throw this.lostError;
-    if (!this.isOpen) throw this.releasedError();
+    if (!this.isOpen) throw releasedError(this.name);
     await this.keeper.holds.renew(
       this.hold,
       leaseTimeMs ?? Math.max(this.hold.leaseMs, this.hold.owedLeaseMs),
@@ -190,11 +190,5 @@ export class HeldLease implements PermitLease, ScopedLease, LeaseListener {
 
   private endTurn(): void {
     if (!this.isOpen && !this.hasChild) this.parent?.passTurn();
-  }
-
-  private releasedError(): LockStateError {
-    return new LockStateError(`This lease of lock ${quoteName(this.name)} is already released`, {
-      lockName: this.name,
-    });
   }
 }

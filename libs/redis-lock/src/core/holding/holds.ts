@@ -1,4 +1,4 @@
-import type { LeaseLostError } from '../api/errors.js';
+import { releasedError, type LeaseLostError } from '../api/errors.js';
 import { hearsCalls, tell } from '../api/observer.js';
 import type { Reply } from '../redis/connection.js';
 import { untilAnswered, type Tries } from '../redis/retry.js';
@@ -182,7 +182,9 @@ export class Holds {
 
   private async renewNow(hold: Hold, leaseTimeMs: number, tries: Tries): Promise<void> {
     this.refuseDead(hold);
-    const { key, owner } = hold;
+    const { key, name, owner } = hold;
+    // It would prolong what `minHoldMs` keeps.
+    if (hold.leases.length === 0) throw releasedError(name);
     const renewMs = Math.max(leaseTimeMs, Math.ceil(hold.remainingMs));
     const lead = leadOf(this.session.clock);
     const renew = () =>

@@ -45,13 +45,20 @@ function listenTo(signal: AbortSignal, listener: AbortListener): void {
     try {
       signal.addEventListener('abort', own.tell);
     } catch (cause) {
+      leave(signal, own);
       const what = 'signal must be an AbortSignal, and addEventListener of this one throws';
       throw new LockArgumentError(`${what}; take the signal of an AbortController`, { cause });
     }
-    // A signal may be used once more as it is listened to.
+    // A signal may be used once more as it is listened to, and as it is left.
     audience = audiences.get(signal);
     if (audience === undefined) audiences.set(signal, (audience = own));
-    else leave(signal, own);
+    else {
+      leave(signal, own);
+      if (audiences.get(signal) !== audience) {
+        listenTo(signal, listener);
+        return;
+      }
+    }
   }
   audience.listeners.add(listener);
 }

@@ -172,7 +172,10 @@ describe('Deadline', () => {
     const reason = new Error('left');
     const waits: Promise<unknown>[] = [];
     const wait = () => waits.push(deadlineOf(100, signal).wait(never));
-    jest.spyOn(signal, 'addEventListener').mockImplementationOnce(() => {
+    const add = signal.addEventListener.bind(signal);
+    const listen = jest.spyOn(signal, 'addEventListener');
+    listen.mockImplementationOnce((...args: Parameters<typeof add>) => {
+      add(...args);
       wait();
       throw new Error('broken');
     });
@@ -182,6 +185,7 @@ describe('Deadline', () => {
     jest.advanceTimersByTime(100);
     const outcomes = await Promise.allSettled(waits);
     expect(outcomes).toEqual([1, 2].map(() => ({ status: 'rejected', reason })));
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('ends as it would with a signal that lets no listener leave', async () => {
