@@ -110,7 +110,7 @@ export class Joiner {
     }
     void this.releaseLate(acquisition, joining);
     const { name } = acquisition;
-    throw noAnswerError({ name, waitedMs: deadline.waitedMs }, 'unknown', hold.refusal);
+    throw noAnswerError({ name, waitedMs: deadline.waitedMs }, 'unknown', hold.lastRefusal);
   }
 
   /**

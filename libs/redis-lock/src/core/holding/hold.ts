@@ -156,6 +156,11 @@ export class Hold extends OwnerSteps implements Asker, Owned, Renewal, Timed, Tr
     return this.protocol.remembersWaiters;
   }
 
+  /** Why Redis has not executed the present step, or the renewal for which it waits. */
+  get lastRefusal(): LockBackendError | undefined {
+    return this.refusal ?? this.callersRenewals?.refusal;
+  }
+
   channels(): Channels {
     const { protocol, key, owner } = this;
     const wakeUp = protocol.wakeUpChannel(key, owner);

@@ -183,8 +183,8 @@ export class Holds {
   private async renewNow(hold: Hold, leaseTimeMs: number, tries: Tries): Promise<void> {
     this.refuseDead(hold);
     const { key, name, owner } = hold;
-    // It would prolong what `minHoldMs` keeps.
-    if (hold.leases.length === 0) throw releasedError(name);
+    // Its last release has been sent. The renewal would prolong what `minHoldMs` keeps.
+    if (hold.guard === undefined) throw releasedError(name);
     const renewMs = Math.max(leaseTimeMs, Math.ceil(hold.remainingMs));
     const lead = leadOf(this.session.clock);
     const renew = () =>

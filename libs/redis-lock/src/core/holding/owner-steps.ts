@@ -153,6 +153,7 @@ export class OwnerSteps {
     this.beginRenewal();
     const end = () => {
       callers.isSent = false;
+      callers.refusal = undefined;
       this.renewalAnswered();
       this.renewBesideStep();
     };

@@ -54,8 +54,8 @@ export class Patience implements Timed {
       const { hold, what } = this;
       void hold.session.background.run(() => this.rest());
       const lockName = hold.name;
-      const tries = what === 'renewed' ? hold.callersRenewals : hold;
-      const details = { lockName, outcome: 'unknown', cause: tries?.refusal } as const;
+      const cause = what === 'renewed' ? hold.callersRenewals?.refusal : hold.lastRefusal;
+      const details = { lockName, outcome: 'unknown', cause } as const;
       this.giveUp(notAnswered(`Lock ${quoteName(lockName)} was not ${what}`, PATIENCE_MS, details));
     });
   }

@@ -155,9 +155,10 @@ describe('Deadline', () => {
     const { signal } = new AbortController();
     const add = signal.addEventListener.bind(signal);
     let inner: Promise<unknown> | undefined;
-    jest.spyOn(signal, 'addEventListener').mockImplementation((...args: Parameters<typeof add>) => {
+    const listen = jest.spyOn(signal, 'addEventListener');
+    listen.mockImplementationOnce((...args: Parameters<typeof add>) => {
       add(...args);
-      inner ??= deadlineOf(100, signal).wait(never);
+      inner = deadlineOf(100, signal).wait(never);
     });
     const outer = deadlineOf(100, signal).wait(never);
     expect(getEventListeners(signal, 'abort')).toHaveLength(1);
