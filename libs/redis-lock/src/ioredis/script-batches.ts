@@ -170,16 +170,16 @@ export class ScriptBatches implements AnswerListener<Batch> {
     if (calls.length > 1) {
       const batches = this.#isOneKind ? cut(calls) : this.#order.batchesOf(calls);
       for (const batch of batches) {
-        this.#send(batch, !mustRun || batch.length > 1 || this.#isLoaded(batch[0]));
+        this.#send(batch, !mustRun || batch.length > 1 || this.#isLoaded(batch[0].sha1));
       }
     } else {
       if (calls[0].script.inOrder) this.#order.lead(calls);
-      this.#send(calls, !mustRun || this.#isLoaded(calls[0]));
+      this.#send(calls, !mustRun || this.#isLoaded(calls[0].sha1));
     }
   };
 
   /** Each node of a Cluster has its own scripts. */
-  #isLoaded({ sha1 }: Call): boolean {
+  #isLoaded(sha1: string): boolean {
     return !this.#order.isCluster && this.#executed.get(sha1) === this.#breaks;
   }
 
@@ -215,7 +215,7 @@ export class ScriptBatches implements AnswerListener<Batch> {
     this.watch?.sent();
     // A promise keeps the async context of the batch, in case Redis needs the text. Only the first
     // call may need it, whose answer may come after that of a later script.
-    if (isKnown && this.#redis !== undefined && this.#executed.get(sha1) === this.#breaks) {
+    if (isKnown && this.#redis !== undefined && this.#isLoaded(sha1)) {
       const command = new ScriptCommand(argsOf(sha1, batch), batch, this);
       void this.#redis.sendCommand(command as never);
       return;

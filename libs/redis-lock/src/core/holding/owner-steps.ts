@@ -123,12 +123,12 @@ export class OwnerSteps {
       return next.done;
     }
     if (!isSent && (this.hasStep || this.later === undefined)) {
-      return this.sendRenewal(callers, () => renew(leaseTimeMs, callers));
+      return this.sendRenewal(callers, leaseTimeMs, renew);
     }
     const [start, done] = inScope(() => {
-      const { next } = callers;
+      const longestMs = callers.next?.leaseTimeMs ?? leaseTimeMs;
       callers.next = undefined;
-      return this.sendRenewal(callers, () => renew(next?.leaseTimeMs ?? leaseTimeMs, callers));
+      return this.sendRenewal(callers, longestMs, renew);
     });
     callers.next = { leaseTimeMs, start, done };
     (this.later ??= []).push(start);
@@ -147,9 +147,9 @@ export class OwnerSteps {
     return this.scripts > this.renewals;
   }
 
-  private sendRenewal(callers: CallersRenewals, renew: () => Promise<void>): Promise<void> {
+  private sendRenewal(callers: CallersRenewals, leaseTimeMs: number, renew: Renew): Promise<void> {
     callers.isSent = true;
-    const running = renew();
+    const running = renew(leaseTimeMs, callers);
     this.beginRenewal();
     const end = () => {
       callers.isSent = false;

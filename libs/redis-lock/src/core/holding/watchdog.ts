@@ -67,7 +67,7 @@ export class Watchdog implements HoldGuard {
     this.session.times.delete(hold);
   }
 
-  /** Another step may be due next. Or an observer may have released the hold. */
+  /** The hold may have another lease, or a longer one; or an observer may have released it. */
   replan(hold: Hold, now?: number): void {
     if (hold.guard === this) this.plan(hold, now);
   }
@@ -210,7 +210,7 @@ export class Watchdog implements HoldGuard {
     for (const hold of holds) hold.renewMs = this.wantedMs(hold, askedAt);
     const running = first.protocol.renew(holds, minReplicas);
     const askedLead = leadOf(clock);
-    if (isStep) beginSteps(holds, running);
+    if (isStep) beginRenewals(holds, running);
     try {
       const { value, sentAt } = await running;
       const leases = holds.filter(({ guard }) => guard === this).length;
@@ -295,7 +295,7 @@ function doubtAt({ validUntil, leaseMs }: Hold): number {
   return validUntil - leaseMs / 3;
 }
 
-function beginSteps(holds: readonly Hold[], running: Promise<unknown>): void {
+function beginRenewals(holds: readonly Hold[], running: Promise<unknown>): void {
   const end = () => {
     for (const hold of holds) hold.renewalAnswered();
   };

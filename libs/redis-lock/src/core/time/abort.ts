@@ -39,28 +39,27 @@ const audiences = new WeakMap<AbortSignal, Audience>();
  * @throws {LockArgumentError} the value is no signal, or is broken
  */
 function listenTo(signal: AbortSignal, listener: AbortListener): void {
-  let audience = audiences.get(signal);
-  if (audience === undefined) {
-    const own = new Audience();
-    try {
-      signal.addEventListener('abort', own.tell);
-    } catch (cause) {
-      leave(signal, own);
-      const what = 'signal must be an AbortSignal, and addEventListener of this one throws';
-      throw new LockArgumentError(`${what}; take the signal of an AbortController`, { cause });
-    }
-    // A signal may be used once more as it is listened to, and as it is left.
-    audience = audiences.get(signal);
-    if (audience === undefined) audiences.set(signal, (audience = own));
-    else {
-      leave(signal, own);
-      if (audiences.get(signal) !== audience) {
-        listenTo(signal, listener);
-        return;
-      }
-    }
+  const audience = audiences.get(signal);
+  if (audience !== undefined) {
+    audience.listeners.add(listener);
+    return;
   }
-  audience.listeners.add(listener);
+  const own = new Audience();
+  try {
+    signal.addEventListener('abort', own.tell);
+  } catch (cause) {
+    leave(signal, own);
+    const what = 'signal must be an AbortSignal, and addEventListener of this one throws';
+    throw new LockArgumentError(`${what}; take the signal of an AbortController`, { cause });
+  }
+  if (audiences.has(signal)) {
+    // The signal was used once more as it was listened to, and may be as it is left.
+    leave(signal, own);
+    listenTo(signal, listener);
+  } else {
+    audiences.set(signal, own);
+    own.listeners.add(listener);
+  }
 }
 
 /**
