@@ -20,11 +20,15 @@ const PRIMITIVES = new RegExp(`^${LIB}/primitives/`);
 const SHARED = new RegExp(`^${LIB}/primitives/lua/`);
 /** It looks at the locks of all kinds. */
 const MONITOR = new RegExp(`^${LIB}/primitives/monitor/`);
+/** It knows Redis, and no client of it. */
+const CONNECTION = new RegExp(`^${LIB}/connection/`);
 const ADAPTER = new RegExp(`^${LIB}/ioredis/`);
 const FAMILY = new RegExp(`^${LIB}/family/`);
 const NEST = new RegExp(`^${LIB}/nest/`);
 const TESTING = new RegExp(`^${LIB}/testing/`);
 const CLI = new RegExp(`^${LIB}/cli/`);
+/** `check` marks an import of types. */
+const TYPES_OF_IOREDIS = /^type ioredis$/;
 /** Integrations: each has a subpath of its own, and needs a package that the root must not load. */
 const TELEMETRY = { otel: /^@opentelemetry\/api$/, prometheus: /^prom-client$/ };
 const OF_NEST = {
@@ -65,14 +69,19 @@ const ROOMS = [
     says: 'a primitive imports core, primitives/lua and its own folder only',
   },
   {
+    files: CONNECTION,
+    allows: () => [NODE, ...upTo(FLOORS.indexOf('redis/')), CONNECTION],
+    says: 'the connection imports core/api, core/time and core/redis only, and no client',
+  },
+  {
     files: ADAPTER,
-    allows: () => [NODE, ...upTo(FLOORS.indexOf('redis/')), ADAPTER, /^ioredis$/],
-    says: 'the ioredis room imports core/api, core/time, core/redis and ioredis only',
+    allows: () => [NODE, ...upTo(FLOORS.indexOf('redis/')), CONNECTION, ADAPTER, TYPES_OF_IOREDIS],
+    says: 'the ioredis room imports the rooms below it, and the types of ioredis: it is loaded when it is needed',
   },
   {
     files: FAMILY,
-    allows: () => [NODE, CORE, PRIMITIVES, ADAPTER, FAMILY],
-    says: 'family imports primitives, core and the ioredis room only, and no framework',
+    allows: () => [NODE, CORE, PRIMITIVES, CONNECTION, ADAPTER, FAMILY],
+    says: 'family imports primitives, core, the connection and the ioredis room only, and no framework',
   },
   {
     files: NEST,
@@ -86,8 +95,8 @@ const ROOMS = [
   },
   {
     files: new RegExp(`^${LIB}/cli/`),
-    allows: () => [NODE, CORE, PRIMITIVES, ADAPTER, CLI, /^ioredis$/],
-    says: 'the command line imports core, primitives and the ioredis room only',
+    allows: () => [NODE, CORE, PRIMITIVES, CONNECTION, ADAPTER, CLI],
+    says: 'the command line imports core, primitives, the connection and the ioredis room only',
   },
   ...Object.entries(TELEMETRY).map(([name, packages]) => ({
     files: integration(name),
@@ -134,13 +143,14 @@ const rooms = {
     const allowed = room.allows(file);
 
     /** @param {any} node */
-    const check = ({ source }) => {
+    const check = ({ source, importKind }) => {
       if (typeof source?.value !== 'string') return;
       const specifier = source.value;
       const target = specifier.startsWith('.')
         ? posix.join(posix.dirname(file), specifier)
         : specifier;
-      if (allowed.some((pattern) => pattern.test(target))) return;
+      const targets = importKind === 'type' ? [target, `type ${target}`] : [target];
+      if (allowed.some((pattern) => targets.some((one) => pattern.test(one)))) return;
       context.report({ node: source, messageId: 'wall', data: { specifier, says: room.says } });
     };
     return {

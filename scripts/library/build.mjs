@@ -11,6 +11,10 @@ const DIST = join(LIBRARY, 'dist');
 const CONFIG = join(LIBRARY, 'tsconfig.lib.json');
 /** The command line runs as an ES module, and no module imports it. */
 const ONLY_ESM = /^cli[\\/]/;
+/** Where a module is. CommonJS has another word for it. */
+const HERE = 'import.meta.url';
+/** The types of a client that is not installed count as any. */
+const CLIENTS = /^(?=import .* from '(ioredis)';$)/gm;
 /** A quarter of the docs is a list of specs, which are not in the package either. */
 const DOCS = readdirSync(join(ROOT, 'docs')).filter((name) => name !== 'conformance.md');
 const PAGES = ['README.md', 'README.zh-CN.md', ...DOCS.map((name) => `docs/${name}`)];
@@ -61,7 +65,8 @@ function writeModules(format, own) {
     if (format === 'cjs' && ONLY_ESM.test(name)) continue;
     const source = readFileSync(fileName, 'utf8');
     const { outputText } = ts.transpileModule(source, { compilerOptions, fileName });
-    write(join(DIST, format, name.replace(/\.ts$/, '.js')), outputText);
+    const text = format === 'cjs' ? outputText.replaceAll(HERE, '__filename') : outputText;
+    write(join(DIST, format, name.replace(/\.ts$/, '.js')), text);
   }
 }
 
@@ -74,8 +79,12 @@ function copyTypes() {
   const read = reachableTypes(esm);
   for (const name of readdirSync(esm, { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.d.ts')) continue;
-    if (read.has(posix.normalize(name))) copyFileSync(join(esm, name), join(DIST, 'cjs', name));
-    else rmSync(join(esm, name));
+    if (!read.has(posix.normalize(name))) {
+      rmSync(join(esm, name));
+      continue;
+    }
+    const text = readFileSync(join(esm, name), 'utf8').replace(CLIENTS, '// @ts-ignore\n');
+    for (const format of ['esm', 'cjs']) write(join(DIST, format, name), text);
   }
 }
 

@@ -10,7 +10,7 @@ import {
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import { prepareIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { prepareConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
 import {
   eventually,
   Gate,
@@ -222,7 +222,7 @@ describe('LockService: whose scope it is in which something is told', () => {
 
   it('tells of a connection in no request, also when one has opened it', async () => {
     const { told, observer } = listening();
-    const port = prepareIoredisConnection(proxy.current.url, observer);
+    const port = prepareConnection(proxy.current.url, observer);
     const context = new LockContext(port, { observer });
     const locks = new LockService(context);
     try {

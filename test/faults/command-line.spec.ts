@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { COMMANDS } from '../../libs/redis-lock/src/cli/permissions.js';
 import { CHANNEL_PATTERNS, keyPatterns } from '../support/acl-rules.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { openConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
 import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import { doctor, run } from '../cli/command.js';
 import { describeIfSharded } from '../support/server-facts.js';
@@ -68,7 +68,7 @@ describe('the command line and a Cluster of three', () => {
 
   it('inspects and frees a name wherever it lives', async () => {
     const client = group.connect();
-    const context = new LockContext(openIoredisConnection(client));
+    const context = new LockContext(openConnection(client));
     const locks = new LockService(context);
     const names = ['product_1', 'product_2', 'product_3', 'product_4'];
     const leases = await Promise.all(names.map((name) => locks.acquire(name, { fenced: true })));

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { OnceOnly } from '../../libs/redis-lock/src/primitives/lua/once-only.js';
-import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { openConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
 import {
   COUNT_DOWN,
   TRY_SET_COUNT,
@@ -58,7 +58,7 @@ describe('bugs that are planted into what counts', () => {
     await redis.admin.flushall();
     const proxy = await FaultProxy.start({ port: redis.port });
     const client = callersClient(proxy.url);
-    const context = new LockContext(new Patched(openIoredisConnection(client), bug));
+    const context = new LockContext(new Patched(openConnection(client), bug));
     try {
       await new Promise((resolve) => client.once('ready', resolve));
       await workload(context, proxy);

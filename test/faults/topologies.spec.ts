@@ -3,7 +3,7 @@ import type { Cluster, Redis } from 'ioredis';
 import type { Lease, LockSettings } from 'nestjs-redis-lock';
 
 import { LockReplicationError } from '../../libs/redis-lock/src/core/api/errors.js';
-import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
+import { hashSlot } from '../../libs/redis-lock/src/connection/hash-slot.js';
 import { eventually, seededRandom } from '../support/set-up.js';
 import { MasterGroup, killNode, type ClusterGroup, type Node } from '../support/topology.js';
 import type { Application, ApplicationOptions } from './support/application.js';

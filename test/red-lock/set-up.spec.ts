@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { LockConfigurationError, RedLockService } from 'nestjs-redis-lock/core';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { openConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';
 import { useRedLocks, useServers, type RedLockClient } from '../support/red-lock-client.js';
 import { eventually, useRealRedis, type RedisFixture } from '../support/set-up.js';
@@ -23,7 +23,7 @@ describe('the set-up of a red lock', () => {
   });
 
   it('refuses one client twice', async () => {
-    const connection = openIoredisConnection(servers[0]?.url);
+    const connection = openConnection(servers[0]?.url);
     const nodes = [connection, connection];
     expect(() => new QuorumConnection(nodes, { longestLeaseMs: 1_000 })).toThrow(/client twice/);
     await connection.close();
@@ -36,7 +36,7 @@ describe('the set-up of a red lock', () => {
   });
 
   it('refuses a watchdog lease that is longer than the longest', async () => {
-    const nodes = urls().map((url) => openIoredisConnection(url));
+    const nodes = urls().map((url) => openConnection(url));
     const connection = new QuorumConnection(nodes, { longestLeaseMs: 10_000 });
     const context = new LockContext(connection, { watchdogLeaseMs: 10_001 }, systemClock);
     expect(() => new RedLockService(context, connection)).toThrow(LockConfigurationError);

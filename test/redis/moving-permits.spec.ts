@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { LatchService } from '../../libs/redis-lock/src/primitives/count-down-latch/latch-service.js';
-import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
+import { hashSlot } from '../../libs/redis-lock/src/connection/hash-slot.js';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { eventually } from '../support/eventually.js';
 import { isRefused, REFUSED, useMovingSlots } from './use-moving-slots.js';

@@ -9,7 +9,7 @@ import { queueKeys } from '../../libs/redis-lock/src/primitives/lua/hand-off.js'
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
 import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
-import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
+import { hashSlot } from '../../libs/redis-lock/src/connection/hash-slot.js';
 import type { Application } from '../faults/support/application.js';
 import { eventually } from '../support/eventually.js';
 import { isRefused, REFUSED, useMovingSlots } from './use-moving-slots.js';

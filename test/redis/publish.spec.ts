@@ -3,8 +3,8 @@ import type { Cluster } from 'ioredis';
 import { CLUSTER } from '../../libs/redis-lock/src/cli/permissions.js';
 import { aclRules } from '../support/acl-rules.js';
 import { defineScript } from '../../libs/redis-lock/src/core/redis/script.js';
-import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
-import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { hashSlot } from '../../libs/redis-lock/src/connection/hash-slot.js';
+import { openConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
 import { useApplications } from '../faults/support/applications.js';
 import { channelOf, handOver } from '../faults/support/hand-over.js';
 import { PRIMITIVES, type Kind, type Primitive } from '../faults/support/primitives.js';
@@ -294,7 +294,7 @@ describeIfSharded('publish, in a cluster', () => {
         body: `return {key, text, owner, announce(prefix .. ':' .. owner, '7') and 1 or 0, #ARGV}`,
         reply: (raw) => raw,
       });
-      const connection = openIoredisConnection(await connect(), undefined, publish);
+      const connection = openConnection(await connect(), undefined, publish);
       const heard: string[] = [];
       connection.listen('news:{k}:me', {
         message: (payload) => heard.push(payload),

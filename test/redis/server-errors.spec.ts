@@ -11,7 +11,7 @@ import {
   type AcquireOptions,
 } from 'nestjs-redis-lock/core';
 import { startRedisServer } from '../../scripts/redis-server.mjs';
-import { openIoredisConnection } from '../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { openConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
 import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { eventually, PROMPT_MS, useLocks, useRealRedis } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';
@@ -413,7 +413,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
       await fails(() => client.locks.acquire('a'), { retryable: true, outcome: 'unknown' });
       await admin.cluster('ADDSLOTS', ...Array.from({ length: 16_384 }, (_, slot) => slot));
       await eventually(async () => (await client.locks.acquire('a')).release());
-      const connection = openIoredisConnection(server.url);
+      const connection = openConnection(server.url);
       await eventually(async () => {
         const renewing = connection.run(RENEW, ['a', 'b'], ['x', 100, 'x', 100]);
         await expect(renewing).rejects.toThrow(LockKeyError);

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
 import { Cluster } from 'ioredis';
 import type { LockSettings } from 'nestjs-redis-lock';
 
-import { hashSlot } from '../../libs/redis-lock/src/ioredis/hash-slot.js';
+import { hashSlot } from '../../libs/redis-lock/src/connection/hash-slot.js';
 import type { Application } from '../faults/support/application.js';
 import { useApplications } from '../faults/support/applications.js';
 import { eventually } from '../support/eventually.js';

@@ -12,7 +12,7 @@ import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import {
   brokenError,
   shortOfReplicasError,
-} from '../../libs/redis-lock/src/ioredis/reply-error.js';
+} from '../../libs/redis-lock/src/connection/reply-error.js';
 import { replyOf } from '../../libs/redis-lock/src/testing/server/in-process-connection.js';
 import { Subscriptions } from './subscriptions.js';
 import { Link, type Site } from './link.js';

@@ -5,7 +5,7 @@ import { LockService } from '../../../libs/redis-lock/src/primitives/lock/lock-s
 import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
 import type { Clock } from '../../../libs/redis-lock/src/core/time/clock.js';
 import type { RedisConnection } from '../../../libs/redis-lock/src/core/redis/connection.js';
-import { openIoredisConnection } from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { openConnection } from '../../../libs/redis-lock/src/ioredis/open-connection.js';
 
 export interface ApplicationOptions {
   publish?: LockSettings['publish'];
@@ -41,7 +41,7 @@ export function openApplication(
     },
   };
   const context = new LockContext(
-    decorate(openIoredisConnection(connection, undefined, publish)),
+    decorate(openConnection(connection, undefined, publish)),
     { observer, ...settings },
     clock,
   );

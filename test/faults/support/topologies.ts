@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-import { hashSlot } from '../../../libs/redis-lock/src/ioredis/hash-slot.js';
+import { hashSlot } from '../../../libs/redis-lock/src/connection/hash-slot.js';
 import { IOREDIS_VERSIONS } from '../../support/ioredis-versions.js';
 import {
   ClusterGroup,

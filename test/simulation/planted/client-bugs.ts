@@ -12,7 +12,7 @@ import { Waiter } from '../../../libs/redis-lock/src/core/waiting/waiter.js';
 import { WaitQueue } from '../../../libs/redis-lock/src/core/waiting/wait-queue.js';
 import { WaitQueues } from '../../../libs/redis-lock/src/core/waiting/wait-queues.js';
 import { RENEW } from '../../../libs/redis-lock/src/primitives/lua/hash-lock.js';
-import { Database } from '../../../libs/redis-lock/src/ioredis/database.js';
+import { Database } from '../../../libs/redis-lock/src/connection/database.js';
 import { PassThrough } from '../../support/pass-through.js';
 import { member, together } from '../../faults/support/planted.js';
 import type { SimulatedProcess } from '../simulated-process.js';

@@ -6,9 +6,9 @@ import { LockService } from '../../../libs/redis-lock/src/primitives/lock/lock-s
 import { SemaphoreService } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
 import {
-  openIoredisConnection,
-  prepareIoredisConnection,
-} from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+  openConnection,
+  prepareConnection,
+} from '../../../libs/redis-lock/src/ioredis/open-connection.js';
 import { serve } from '../worker.js';
 
 /** Callers side by side. */
@@ -98,7 +98,7 @@ async function takeAll(name: string) {
 
 /** Each call runs in a request of its own, as the first on a connection that is not opened yet. */
 async function inRequests(url: string) {
-  const first = new LockContext(prepareIoredisConnection(url));
+  const first = new LockContext(prepareConnection(url));
   const request = new AsyncLocalStorage<object>();
   const on = new LockService(first);
   const steps: (() => Promise<unknown>)[] = [
@@ -129,10 +129,10 @@ const api = {
   requestsAlive,
   closeRequests: () => requests.first.close(),
   open: (url: string) => {
-    context = new LockContext(openIoredisConnection(url));
+    context = new LockContext(openConnection(url));
     locks = new LockService(context);
     services = servicesOf(context);
-    rival = new LockContext(openIoredisConnection(url));
+    rival = new LockContext(openConnection(url));
     rivals = new LockService(rival);
   },
   footprint,

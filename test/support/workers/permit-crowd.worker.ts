@@ -7,7 +7,7 @@ import {
 
 import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
 import type { LockSettings } from '../../../libs/redis-lock/src/core/api/settings.js';
-import { openIoredisConnection } from '../../../libs/redis-lock/src/ioredis/ioredis-connection.js';
+import { openConnection } from '../../../libs/redis-lock/src/ioredis/open-connection.js';
 import { SemaphoreService } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { PermitReferee } from '../../faults/support/permit-referee.js';
 import { Random } from '../random.js';
@@ -47,7 +47,7 @@ const api = {
   open(url: string, refereeUrl: string, capacity: number, settings: Partial<LockSettings>): void {
     connection = new Redis(refereeUrl);
     referee = new PermitReferee(connection, capacity);
-    context = new LockContext(openIoredisConnection(url), settings);
+    context = new LockContext(openConnection(url), settings);
     semaphores = new SemaphoreService(context);
   },
 

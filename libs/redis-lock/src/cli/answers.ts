@@ -1,8 +1,5 @@
-import type { Cluster, Redis } from 'ioredis';
-
-import { isReply } from '../ioredis/reply-error.js';
-
-export type Client = Redis | Cluster;
+import type { Client } from '../connection/client.js';
+import { isReply } from '../connection/reply-error.js';
 
 /** A server did not answer: it counts as unreachable. */
 export class UnreachableError extends Error {}
@@ -17,13 +14,18 @@ export type Answer = { readonly value: unknown } | { readonly refusal: string };
  * Sends one command. A refusal by the server is an answer.
  * @throws {UnreachableError} there was no answer
  */
-export async function ask(
+export function ask(
   client: Client,
   command: string,
   ...args: (string | number)[]
 ): Promise<Answer> {
+  return answerOf(command, client.send(command, ...args));
+}
+
+/** As `ask`, for a command that is sent. */
+export async function answerOf(command: string, sent: Promise<unknown>): Promise<Answer> {
   try {
-    return { value: await client.call(command, ...args) };
+    return { value: await sent };
   } catch (error) {
     if (isReply(error)) return { refusal: textOf(error) };
     throw new UnreachableError(`no answer to ${command.toUpperCase()}: ${textOf(error)}`);

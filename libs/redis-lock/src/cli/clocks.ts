@@ -1,5 +1,4 @@
-import type { Redis } from 'ioredis';
-
+import type { NodeClient } from '../connection/client.js';
 import type { Clock } from '../core/time/clock.js';
 import { ask } from './answers.js';
 import { ok, unchecked, warn, type Finding } from './finding.js';
@@ -19,7 +18,7 @@ const FIX = 'let NTP set the clocks of all servers and services';
 /** Undefined when Redis refuses TIME to the user. */
 export async function offsetOf(
   node: string,
-  client: Redis,
+  client: NodeClient,
   clock: Clock,
 ): Promise<Offset | undefined> {
   let best: Offset | undefined;

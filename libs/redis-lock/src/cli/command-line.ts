@@ -6,13 +6,13 @@ import { systemClock } from '../core/time/clock.js';
 import { LockError } from '../core/api/errors.js';
 import { KeySpace } from '../core/redis/key-names.js';
 import { isMisspelt } from '../ioredis/connection-options.js';
-import { DEFAULT_URL, disconnect } from '../ioredis/redis-client.js';
+import { DEFAULT_URL } from '../ioredis/choose-client.js';
+import { serversOf, type Server, type Target } from '../ioredis/trial-servers.js';
 import { textOf, UnreachableError } from './answers.js';
 import { runDoctor } from './doctor-command.js';
 import { runInspect } from './inspect-command.js';
 import { EXIT, UsageError, type Run, type Surroundings } from './io.js';
 import { plainLines } from './report.js';
-import { serversOf, type Server, type Target } from './server.js';
 import { runUnlock } from './unlock-command.js';
 
 const HELP = `Usage: nestjs-redis-lock doctor [options]
@@ -86,7 +86,7 @@ async function run(args: readonly string[], io: Surroundings & Pick<Run, 'hide'>
   try {
     return await runCommand(command, name, values, servers, all);
   } finally {
-    for (const { client } of servers) disconnect(client);
+    for (const { client } of servers) client.end();
   }
 }
 

@@ -1,10 +1,10 @@
-import { isReply } from '../ioredis/reply-error.js';
+import { isReply } from '../connection/reply-error.js';
 import { textOf, UnreachableError, within } from './answers.js';
 import { examine, type Examination } from './doctor.js';
 import { fail, worst, type Finding } from './finding.js';
 import { EXIT, MOST_MS, type Run } from './io.js';
 import { jsonOf, linesOf } from './report.js';
-import type { Server } from './server.js';
+import type { Server } from '../ioredis/trial-servers.js';
 
 /** Resolves with the exit code. */
 export async function runDoctor(

@@ -1,14 +1,13 @@
-import type { Cluster } from 'ioredis';
-
 import type { Clock } from '../core/time/clock.js';
-import { disconnect, isCluster } from '../ioredis/redis-client.js';
-import { detectMode } from '../ioredis/publish-mode.js';
+import { isCluster, type ClusterClient } from '../connection/client.js';
+import { detectMode } from '../connection/publish-mode.js';
+import type { Server } from '../ioredis/trial-servers.js';
 import { ask, askText, field, textOf } from './answers.js';
 import { judgeClocks, offsetOf, rounded, type Offset } from './clocks.js';
 import { fail, ok, unchecked, warn, type Finding } from './finding.js';
 import { Probe } from './probe.js';
 import { tryRights } from './rights.js';
-import { connect, nodesOf, withReadyCheck, type Node, type Server } from './server.js';
+import { connect, nodesOf, type Node } from './server.js';
 import { CONFIG, judgeSettings, type Facts } from './settings.js';
 
 export interface Examination {
@@ -100,9 +99,9 @@ async function judgeReady(server: Server): Promise<Finding | undefined> {
   const said = 'refusal' in answer ? answer.refusal : String(answer.value);
   // Without the right to INFO ioredis goes on. A Cluster that fails has a finding of its own.
   if (said.includes(asCluster ? 'cluster_state:fail' : 'NOPERM')) return undefined;
-  const client = withReadyCheck(server.client);
+  const client = server.checked();
   try {
-    await connect({ ...server, client });
+    await connect({ name: server.name, client });
     return undefined;
   } catch (error) {
     return fail(
@@ -111,7 +110,7 @@ async function judgeReady(server: Server): Promise<Finding | undefined> {
       'set enableReadyCheck: false in the options of ioredis, and check with --no-ready-check',
     );
   } finally {
-    disconnect(client);
+    client.end();
   }
 }
 
@@ -149,7 +148,7 @@ function pairOf(value: unknown): string[] {
 
 const SLOTS = '16384';
 
-async function* examineCluster(cluster: Cluster, clock: Clock): AsyncGenerator<Finding> {
+async function* examineCluster(cluster: ClusterClient, clock: Clock): AsyncGenerator<Finding> {
   const check = 'cluster';
   const info = await askText(cluster, 'cluster', 'info');
   if (info === undefined) {

@@ -4,7 +4,8 @@ import { KeySpace } from '../core/redis/key-names.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
 import { ask, RefusedError } from './answers.js';
 import { globbed } from './permissions.js';
-import { nodesOf, type Server } from './server.js';
+import type { Server } from '../ioredis/trial-servers.js';
+import { nodesOf } from './server.js';
 import { answered, closed, contextOn, type Elsewhere, type Look, type Watched } from './watch.js';
 
 const SEARCH_MS = 2_000;

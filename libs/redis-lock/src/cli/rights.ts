@@ -1,8 +1,6 @@
-import type { Redis } from 'ioredis';
-
-import { another, disconnect } from '../ioredis/redis-client.js';
+import type { NodeClient } from '../connection/client.js';
 import { channelOf } from '../primitives/lock/footprint.js';
-import { ask, within } from './answers.js';
+import { answerOf, within } from './answers.js';
 import { fail, ok, warn, type Finding } from './finding.js';
 import { COMMANDS, needsOf, type Need } from './permissions.js';
 
@@ -43,7 +41,7 @@ export interface Trial {
  * Tries every command, key and channel that the locks need, and changes nothing. An allowed command
  * fails for another reason, or does nothing. So this needs no right to read the ACL.
  */
-export async function tryRights(client: Redis, trial: Trial): Promise<Finding[]> {
+export async function tryRights(client: NodeClient, trial: Trial): Promise<Finding[]> {
   const refused: Refused = {
     ...{ commands: new Set(), unknown: new Set(), keys: new Set(), channels: new Set() },
   };
@@ -66,12 +64,12 @@ export async function tryRights(client: Redis, trial: Trial): Promise<Finding[]>
   }
   await Promise.all(calls);
   await tryListening(client, channels, trial, refused);
-  const user = client.options.username ?? '';
+  const { user } = client.route;
   return judge(needs, refused, user === '' ? 'default' : user, trial);
 }
 
-function groupsFor(client: Redis, { isCluster }: Trial): Group[] {
-  const database = client.options.db ?? 0;
+function groupsFor(client: NodeClient, { isCluster }: Trial): Group[] {
+  const database = client.database;
   return [
     ...(['locks', 'messages', 'java', 'replicas', 'identity'] as const),
     ...(database === 0 ? [] : (['database'] as const)),
@@ -79,15 +77,29 @@ function groupsFor(client: Redis, { isCluster }: Trial): Group[] {
   ];
 }
 
-async function attempt(
-  client: Redis,
+function attempt(
+  client: NodeClient,
   command: string,
   args: readonly (string | number)[],
   refused: Refused,
-  pattern: { keys?: string; channels?: string } = {},
+  pattern?: Pattern,
 ): Promise<void> {
   const [name = '', ...sub] = command.split('|');
-  const answer = await ask(client, name, ...sub, ...args);
+  return judgeAnswer(command, client.send(name, ...sub, ...args), refused, pattern);
+}
+
+interface Pattern {
+  readonly keys?: string;
+  readonly channels?: string;
+}
+
+async function judgeAnswer(
+  command: string,
+  sent: Promise<unknown>,
+  refused: Refused,
+  pattern: Pattern = {},
+): Promise<void> {
+  const answer = await answerOf(command, sent);
   if (!('refusal' in answer)) return;
   const { refusal } = answer;
   if (/^ERR unknown (sub)?command/i.test(refusal)) refused.unknown.add(command);
@@ -101,24 +113,27 @@ async function attempt(
 
 /** On a connection of its own: a subscribed one may not send other commands. */
 async function tryListening(
-  client: Redis,
+  client: NodeClient,
   channels: ReadonlyMap<string, string>,
   { isCluster, key }: Trial,
   refused: Refused,
 ): Promise<void> {
-  const listener = another(client, { lazyConnect: true });
-  listener.on('error', () => undefined);
+  const listener = client.another('messages');
+  listener.on('failed', () => undefined);
   try {
     await within(CONNECT_MS, 'a second connection', listener.connect());
     for (const [pattern, channel] of channels) {
-      await attempt(listener, 'subscribe', [channel], refused, { channels: pattern });
+      const sent = listener.subscribe('plain', [channel]);
+      await judgeAnswer('subscribe', sent, refused, { channels: pattern });
     }
-    await attempt(listener, 'unsubscribe', [...channels.values()], refused);
+    const all = [...channels.values()];
+    await judgeAnswer('unsubscribe', listener.unsubscribe('plain', all), refused);
     if (!isCluster) return;
-    await attempt(listener, 'ssubscribe', [channelOf(key)], refused);
-    await attempt(listener, 'sunsubscribe', [channelOf(key)], refused);
+    const own = [channelOf(key)];
+    await judgeAnswer('ssubscribe', listener.subscribe('sharded', own), refused);
+    await judgeAnswer('sunsubscribe', listener.unsubscribe('sharded', own), refused);
   } finally {
-    disconnect(listener);
+    listener.end();
   }
 }
 

@@ -1,4 +1,4 @@
-import { FIRST_WITH_LPOS, isOlder } from '../ioredis/set-up-warnings.js';
+import { FIRST_WITH_LPOS, isOlder } from '../connection/set-up-warnings.js';
 import { field } from './answers.js';
 import { fail, ok, unchecked, warn, type Finding } from './finding.js';
 

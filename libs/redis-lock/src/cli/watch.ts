@@ -3,12 +3,13 @@ import type { LockEvent } from '../core/api/observer.js';
 import { LockContext } from '../core/lock-context.js';
 import type { RedisConnection } from '../core/redis/connection.js';
 import type { Clock } from '../core/time/clock.js';
-import { openIoredisConnection } from '../ioredis/ioredis-connection.js';
+import { connectionOver } from '../connection/client-connection.js';
+import type { Server } from '../ioredis/trial-servers.js';
 import type { LockInspection } from '../primitives/monitor/inspection.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
 import { reasonOf, RefusedError, UnreachableError, within } from './answers.js';
 import { MOST_MS, type Run } from './io.js';
-import { connect, type Server } from './server.js';
+import { connect } from './server.js';
 
 const CLOSED_MS = 3_000;
 
@@ -23,7 +24,7 @@ export function contextOn(
   observe: (event: LockEvent) => void,
 ): { context: LockContext; connection: RedisConnection } {
   const observer = { observe };
-  const connection = openIoredisConnection(client, observer);
+  const connection = connectionOver({ client, isOurs: false }, observer, 'auto', 'warn');
   // No window for outsiders: the command waits for no lock, and leaves no key.
   const settings = { keyPrefix, shutdownTimeoutMs: 0, observer, interop: 'none' as const };
   return { connection, context: new LockContext(connection, settings, clock) };

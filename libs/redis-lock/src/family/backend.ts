@@ -3,7 +3,7 @@ import type { LockObserver } from '../core/api/observer.js';
 import type { LockSettings } from '../core/api/settings.js';
 import type { RedisConnection } from '../core/redis/connection.js';
 import { systemClock, type Clock } from '../core/time/clock.js';
-import { prepareIoredisConnection } from '../ioredis/ioredis-connection.js';
+import { prepareConnection } from '../ioredis/open-connection.js';
 
 /** A connection that opens on demand. */
 export type BackendConnection = RedisConnection & {
@@ -35,6 +35,6 @@ export interface Backend {
 
 export const REDIS: Backend = {
   clock: systemClock,
-  connect: prepareIoredisConnection,
+  connect: prepareConnection,
   context: (connection, settings) => new LockContext(connection, settings),
 };

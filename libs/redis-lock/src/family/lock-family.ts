@@ -5,7 +5,7 @@ import { ClientRecord, HERE } from '../core/client-record.js';
 import type { LockContext } from '../core/lock-context.js';
 import { answerWithin } from '../core/redis/retry.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
-import { DEFAULT_URL } from '../ioredis/redis-client.js';
+import { DEFAULT_URL } from '../ioredis/choose-client.js';
 import { LatchService } from '../primitives/count-down-latch/latch-service.js';
 import { FairLockService } from '../primitives/fair-lock/fair-lock-service.js';
 import { FencingGuard } from '../primitives/fencing-guard/fencing-guard.js';

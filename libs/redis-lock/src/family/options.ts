@@ -2,7 +2,7 @@ import { describeValue, LockConfigurationError } from '../core/api/errors.js';
 import { TUNING, type LockSettings, type LockTuning } from '../core/api/settings.js';
 import { refuse, refuseUnknown } from '../core/api/refuse.js';
 import { isPlainObject } from '../core/api/shapes.js';
-import type { ConnectionOption, NodeOption } from '../ioredis/redis-client.js';
+import type { ConnectionOption, NodeOption } from '../ioredis/choose-client.js';
 
 /** Independent Redis servers, ideally three or five, for `RedLockService`. */
 export interface RedLockOptions {

@@ -1,11 +1,9 @@
 import { channel } from 'node:diagnostics_channel';
-import { Command, Redis, type Cluster } from 'ioredis';
+import type { Redis } from 'ioredis';
 
-/** Receives the answer of Redis to what was sent, or the error of the command. */
-export interface AnswerListener<Sent> {
-  answered(sent: Sent, raw: unknown): void;
-  failed(sent: Sent, error: unknown): void;
-}
+import type { AnswerListener, Word } from '../connection/client.js';
+import type { Evaluating } from './ioredis-client.js';
+import type { Package } from './packages.js';
 
 const TRACES = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'].map((phase) =>
   channel(`tracing:ioredis:command:${phase}`),
@@ -17,15 +15,22 @@ function isTracing(): boolean {
   return false;
 }
 
-const EVALSHA: unknown = Reflect.get(Redis.prototype, 'evalsha');
+/** The package whose commands ours are like: the first that was used. */
+let model: Package | undefined;
 
 /**
- * Whether a client may send a `ScriptCommand` in place of its own. A Cluster redirects by promises.
- * With a time limit a command may be answered twice. A pipeline is collected before it is sent.
+ * Whether a client may send a `ScriptCommand` in place of its own. With a time limit a command may
+ * be answered twice. A pipeline is collected before it is sent.
  */
-export function sendsScriptCommands(client: Redis | Cluster): client is Redis {
-  // Another copy of ioredis has other commands. A subclass, or a tool by now, may have its own.
-  if (!(client instanceof Redis) || client.evalsha !== EVALSHA) return false;
+export function sendsScriptCommands(client: Redis, from: Package): boolean {
+  if (model === undefined) {
+    model = from;
+    // Ours can do what any command can. The constructor would make what is left out here.
+    Object.setPrototypeOf(ScriptCommand.prototype, from.Command.prototype);
+  }
+  // A subclass or a tool may have an EVALSHA of its own; a pipeline has ioredis'.
+  const { evalsha } = from.Pipeline.prototype as unknown as Evaluating;
+  if (model !== from || client.evalsha !== evalsha) return false;
   const { commandTimeout, enableAutoPipelining } = client.options;
   return commandTimeout === undefined && enableAutoPipelining !== true;
 }
@@ -49,7 +54,7 @@ export class ScriptCommand<Sent> implements PromiseLike<unknown> {
   reject: (error: Error) => void;
 
   constructor(
-    readonly args: readonly (string | number)[],
+    readonly args: readonly Word[],
     sent: Sent,
     listener: AnswerListener<Sent>,
   ) {
@@ -103,9 +108,6 @@ export class ScriptCommand<Sent> implements PromiseLike<unknown> {
     this.settle?.();
   }
 }
-
-// It can do what any command can. The constructor of ioredis would make what is left out here.
-Object.setPrototypeOf(ScriptCommand.prototype, Command.prototype);
 
 /** ioredis reads each text as bytes. */
 function textsIn(raw: unknown): unknown {

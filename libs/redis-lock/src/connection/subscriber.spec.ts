@@ -4,6 +4,7 @@ import { eventually } from '../../../../test/support/eventually.js';
 import { useProxy } from '../../../../test/support/lock-client.js';
 import { useRealRedis } from '../../../../test/support/redis-server.js';
 import { systemClock } from '../core/time/clock.js';
+import { IoredisNode } from '../ioredis/ioredis-node.js';
 import { Subscriber } from './subscriber.js';
 import { Stopwatch } from '../../../../test/support/stopwatch.js';
 
@@ -35,9 +36,12 @@ describe('Subscriber', () => {
 
   const subscriber = (options: RedisOptions = {}) => {
     const made = new Subscriber(
-      (overrides) => {
-        const client = new Redis(proxy.current.url, { ...options, ...overrides } as never);
-        opened.push(client);
+      () => {
+        const template = new IoredisNode(
+          new Redis(proxy.current.url, { ...options, lazyConnect: true } as never),
+        );
+        const client = template.another('messages');
+        opened.push(client.inner);
         return client;
       },
       (error) => troubles.push(error),
@@ -253,9 +257,11 @@ describe('Subscriber', () => {
   it('survives that no client can be made at the moment, as in a cluster without nodes', async () => {
     let refusals = 0;
     const made = new Subscriber(
-      (overrides) => {
+      () => {
         if ((refusals += 1) <= 2) throw new Error('no node');
-        return new Redis(proxy.current.url, overrides as never);
+        return new IoredisNode(new Redis(proxy.current.url, { lazyConnect: true })).another(
+          'messages',
+        );
       },
       () => undefined,
       systemClock,

@@ -1,14 +1,9 @@
-import type { Cluster, Redis, RedisOptions } from 'ioredis';
-
-import { isCluster } from './redis-client.js';
+import { mastersOf, type Client } from './client.js';
 
 /** A problem that shows before the client connects, as a sentence for the operator. */
-export function clientWarning(client: Redis | Cluster): string | undefined {
-  const far = addressesOf(client).find(isAway);
-  const { password, tls } = isCluster(client)
-    ? (client.options.redisOptions ?? {})
-    : client.options;
-  if (far === undefined || !password || tls) return undefined;
+export function clientWarning({ route }: Client): string | undefined {
+  const far = route.hosts.find(isAway);
+  if (far === undefined || !route.hasPassword || route.isEncrypted) return undefined;
   return (
     `The password for Redis travels to ${far} in plain text; ` +
     'connect by rediss://, or set the option tls'
@@ -16,9 +11,8 @@ export function clientWarning(client: Redis | Cluster): string | undefined {
 }
 
 /** The INFO texts of the servers. */
-export function askServers(client: Redis | Cluster): Promise<string[]> {
-  const nodes = isCluster(client) ? client.nodes('master') : [client];
-  return Promise.all(nodes.map((node) => node.info()));
+export function askServers(client: Client): Promise<string[]> {
+  return Promise.all(mastersOf(client).map(async (node) => String(await node.send('info'))));
 }
 
 /** The run id of a server, which changes with a restart; undefined without one. */
@@ -68,24 +62,6 @@ export function isOlder(version: readonly number[], than: readonly number[]): bo
     if (part !== wanted) return part < wanted;
   }
   return false;
-}
-
-function addressesOf(client: Redis | Cluster): string[] {
-  if (isCluster(client)) return startupNodesOf(client).map(hostOf);
-  const { host, path, sentinels } = client.options;
-  if (path) return [];
-  return sentinels ? sentinels.map(hostOf) : [host ?? ''];
-}
-
-/** The addresses that a caller created the Cluster with; ioredis keeps them private. */
-function startupNodesOf(client: Cluster): unknown[] {
-  const { startupNodes } = client as unknown as { startupNodes?: unknown };
-  return Array.isArray(startupNodes) ? startupNodes : [];
-}
-
-function hostOf(node: unknown): string {
-  if (typeof node === 'string' && URL.canParse(node)) return new URL(node).hostname;
-  return (node as Partial<RedisOptions> | null)?.host ?? '';
 }
 
 function isAway(host: string): boolean {

@@ -1,7 +1,6 @@
-import type { Cluster, Redis } from 'ioredis';
-
 import { LockConfigurationError } from '../core/api/errors.js';
 import { outOfScope, type Clock } from '../core/time/clock.js';
+import type { Client } from './client.js';
 import { isReply, noConnectionError } from './reply-error.js';
 import { askServers, evictionIn, mayEvict } from './set-up-warnings.js';
 
@@ -14,7 +13,7 @@ export class ServerTrial {
   #verdict: Promise<void> | undefined;
 
   constructor(
-    private readonly client: Redis | Cluster,
+    private readonly client: Client,
     private readonly warn: (message: string) => void,
     private readonly clock: Clock,
   ) {}

@@ -10,7 +10,7 @@ import type { LockBackendError } from '../core/api/errors.js';
 import { defineScript } from '../core/redis/script.js';
 import { LockService } from '../primitives/lock/lock-service.js';
 import { hashSlot } from './hash-slot.js';
-import { openIoredisConnection } from './ioredis-connection.js';
+import { openConnection } from '../ioredis/open-connection.js';
 import { Stopwatch } from '../../../../test/support/stopwatch.js';
 
 const ECHO = defineScript({
@@ -21,7 +21,7 @@ const ECHO = defineScript({
   reply: (raw) => (Array.isArray(raw) ? raw : undefined),
 });
 
-describe('openIoredisConnection', () => {
+describe('openConnection', () => {
   const redis = useRealRedis();
   const proxy = useProxy(redis);
   const clients: (Redis | Cluster)[] = [];
@@ -183,7 +183,7 @@ describe('openIoredisConnection', () => {
   });
 
   it('keeps no process alive when it is closed while ioredis tries to connect again', async () => {
-    const connection = openIoredisConnection(proxy.current.url);
+    const connection = openConnection(proxy.current.url);
     await eventually(() => connection.run(ECHO, ['k'], ['t']));
     proxy.current.refuse();
     proxy.current.cut();
@@ -215,7 +215,7 @@ describe('openIoredisConnection', () => {
         const nodesBefore = cluster.nodes('all').map(listenersOf);
         expect(nodesBefore).toHaveLength(1);
         await exercise(cluster);
-        const connection = openIoredisConnection(cluster);
+        const connection = openConnection(cluster);
         expect(connection.place('{x}a')).toEqual({
           ...{ node: `127.0.0.1:${server.port}`, slot: hashSlot('{x}b') },
         });
@@ -233,7 +233,7 @@ describe('openIoredisConnection', () => {
 
   describe('run', () => {
     it('names keys and arguments, and tells when it was sent', async () => {
-      const connection = openIoredisConnection(redis.url);
+      const connection = openConnection(redis.url);
       await eventually(() => connection.run(ECHO, ['k'], ['t']));
       const before = performance.now();
       const reply = await connection.run(ECHO, ['k'], ['t']);
@@ -249,7 +249,7 @@ describe('openIoredisConnection', () => {
     });
 
     it('sends the text of a script once, and then its digest', async () => {
-      const connection = openIoredisConnection(redis.url);
+      const connection = openConnection(redis.url);
       const once = defineScript({ ...ECHO, body: 'return {key, text, 1}', reply: () => 1 });
       await eventually(() => connection.run(ECHO, ['k'], ['t']));
       const sent = await redis.commandsDuring(async () => {
@@ -260,7 +260,7 @@ describe('openIoredisConnection', () => {
     });
 
     it('tells that a request was sent twice', async () => {
-      const connection = openIoredisConnection(proxy.current.url);
+      const connection = openConnection(proxy.current.url);
       await eventually(() => connection.run(ECHO, ['k'], ['t']));
       proxy.current.loseReply({ containing: ECHO.sha1, times: 1 });
       const reply = await connection.run(ECHO, ['k'], ['t']);
@@ -271,7 +271,7 @@ describe('openIoredisConnection', () => {
 
     it('rejects at once while there is no connection, and calls back when there is one', async () => {
       proxy.current.refuse();
-      const connection = openIoredisConnection(proxy.current.url);
+      const connection = openConnection(proxy.current.url);
       let ups = 0;
       const stop = connection.onUp(() => (ups += 1));
       const stopwatch = new Stopwatch();

@@ -1,12 +1,10 @@
-import type { Cluster, Redis, RedisOptions } from 'ioredis';
-
 import type { ChannelListener } from '../core/redis/connection.js';
 import type { PublishMode } from '../core/redis/script.js';
 import type { Clock, Timer } from '../core/time/clock.js';
 import type { Random } from '../core/time/random.js';
+import { nodeAt, type ClusterClient, type NodeClient } from './client.js';
 import { hashSlot } from './hash-slot.js';
 import { detectMode, type PublishOption } from './publish-mode.js';
-import { another, clientAt, masterOf } from './redis-client.js';
 import { Subscriber } from './subscriber.js';
 
 /** The pause between two checks whether a Cluster has sharded messages, until it answers. */
@@ -36,7 +34,7 @@ export class ClusterMessages {
   #isClosed = false;
 
   constructor(
-    private readonly cluster: Cluster,
+    private readonly cluster: ClusterClient,
     publish: PublishOption,
     private readonly onTrouble: (error: unknown) => void,
     private readonly clock: Clock,
@@ -44,7 +42,7 @@ export class ClusterMessages {
   ) {
     if (publish !== 'auto') this.#known = publish;
     cluster.on('ready', this.#detect);
-    cluster.on('refresh', this.#follow);
+    cluster.on('refreshed', this.#follow);
     this.#detect();
   }
 
@@ -77,14 +75,14 @@ export class ClusterMessages {
     this.#isClosed = true;
     this.clock.cancel(this.#detectAgain);
     this.cluster.off('ready', this.#detect);
-    this.cluster.off('refresh', this.#follow);
+    this.cluster.off('refreshed', this.#follow);
     this.#routes.clear();
     for (const subscriber of this.#subscribers.values()) subscriber.close();
     this.#subscribers.clear();
   }
 
   readonly #detect = (): void => {
-    if (this.#known !== undefined || this.#isDetecting || this.cluster.status !== 'ready') return;
+    if (this.#known !== undefined || this.#isDetecting || !this.cluster.isReady) return;
     this.#isDetecting = true;
     void detectMode(this.cluster, this.clock).then((mode) => {
       this.#isDetecting = false;
@@ -104,7 +102,7 @@ export class ClusterMessages {
     for (const route of this.#routes) this.#send(route);
     const inUse = new Set([...this.#routes].map(({ node }) => node));
     for (const [node, subscriber] of this.#subscribers) {
-      if (inUse.has(node) || clientAt(this.cluster, 'master', node) !== undefined) continue;
+      if (inUse.has(node) || nodeAt(this.cluster, 'master', node) !== undefined) continue;
       this.#subscribers.delete(node);
       subscriber.close();
     }
@@ -125,15 +123,15 @@ export class ClusterMessages {
   /** Undefined while the node is unknown; the waiters poll meanwhile. */
   #nodeOf(slot: number): string | undefined {
     if (this.#known === undefined) return undefined;
-    return this.#known === 'sharded' ? masterOf(this.cluster, slot) : ANY_NODE;
+    return this.#known === 'sharded' ? this.cluster.masterOf(slot) : ANY_NODE;
   }
 
   #subscriberOn(node: string): Subscriber {
     let subscriber = this.#subscribers.get(node);
     if (subscriber === undefined) {
-      const open = (overrides: RedisOptions) => this.#open(node, overrides);
+      const open = () => this.#open(node);
       const onAstray = () => {
-        this.cluster.refreshSlotsCache();
+        void this.cluster.refresh();
       };
       const isPlain = node === ANY_NODE;
       subscriber = new Subscriber(open, this.onTrouble, this.clock, isPlain ? undefined : onAstray);
@@ -142,13 +140,13 @@ export class ClusterMessages {
     return subscriber;
   }
 
-  #open(node: string, overrides: RedisOptions): Redis {
+  #open(node: string): NodeClient {
     const client =
       node === ANY_NODE
         ? sampleOf(this.cluster.nodes('all'), this.random)
-        : clientAt(this.cluster, 'all', node);
+        : nodeAt(this.cluster, 'all', node);
     if (client === undefined) throw new Error('The node of the cluster is unknown at present');
-    return another(client, overrides);
+    return client.another('messages');
   }
 }
 

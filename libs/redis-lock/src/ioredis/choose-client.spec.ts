@@ -1,21 +1,19 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { LockConfigurationError } from '../core/api/errors.js';
-import {
-  chooseClient,
-  isCluster,
-  reconnectDelayMs,
-  type ConnectionOption,
-} from './redis-client.js';
+import { isCluster, reconnectDelayMs } from '../connection/client.js';
+import { chooseClient, type ConnectionOption } from './choose-client.js';
+import type { IoredisClient } from './ioredis-client.js';
 
 describe('chooseClient', () => {
   const clients: (Redis | Cluster)[] = [];
   /** No client of this file connects. */
   const LAZY = { lazyConnect: true } as const;
   const choose = (connection: unknown) => {
-    const choice = chooseClient(connection);
-    clients.push(choice.client);
-    return choice;
+    const { client, isOurs } = chooseClient(connection);
+    const { inner } = client as unknown as IoredisClient<Redis>;
+    clients.push(inner);
+    return { client, inner, isOurs };
   };
 
   afterEach(() => {
@@ -33,28 +31,28 @@ describe('chooseClient', () => {
     ['redis://[::1]:6379', { host: '::1', port: 6379 }],
     ['/tmp/redis.sock', { path: '/tmp/redis.sock' }],
   ])('opens the url %s', (url, options) => {
-    const { client, isOurs } = choose(url);
+    const { inner, isOurs } = choose(url);
     expect(isOurs).toBe(true);
-    expect(client.options).toMatchObject(options);
-    expect(client.options).toMatchObject({ retryStrategy: reconnectDelayMs });
+    expect(inner.options).toMatchObject(options);
+    expect(inner.options).toMatchObject({ retryStrategy: reconnectDelayMs });
   });
 
   it('opens options, and prefers what they say to what we would', () => {
     const options = { host: 'redis', port: 7000, password: 'x', db: 2, connectTimeout: 77 };
-    const { client, isOurs } = choose({ ...options, lazyConnect: false, replyMapping: 'resp3' });
+    const { inner, isOurs } = choose({ ...options, lazyConnect: false, replyMapping: 'resp3' });
     expect(isOurs).toBe(true);
-    expect(client.options).toMatchObject({ ...options, replyMapping: 'legacy' });
+    expect(inner.options).toMatchObject({ ...options, replyMapping: 'legacy' });
   });
 
   it('opens options for Sentinel', () => {
     const sentinels = [{ host: 's1', port: 26379 }];
-    const { client, isOurs } = choose({ sentinels, name: 'mymaster' });
+    const { inner, isOurs } = choose({ sentinels, name: 'mymaster' });
     expect(isOurs).toBe(true);
-    expect(client.options).toMatchObject({ sentinels, name: 'mymaster', role: 'master' });
+    expect(inner.options).toMatchObject({ sentinels, name: 'mymaster', role: 'master' });
   });
 
   it('opens empty options as the default server', () => {
-    expect(choose({}).client.options).toMatchObject({ host: 'localhost', port: 6379 });
+    expect(choose({}).inner.options).toMatchObject({ host: 'localhost', port: 6379 });
   });
 
   it.each<[string, () => Redis | Cluster]>([
@@ -63,8 +61,8 @@ describe('chooseClient', () => {
     ['a Cluster', () => new Cluster([{ host: 'c', port: 7000 }], LAZY)],
   ])('takes %s of the caller as it is, which is not ours', (_, make) => {
     const made = make();
-    const { client, isOurs } = choose(made);
-    expect(client).toBe(made);
+    const { client, inner, isOurs } = choose(made);
+    expect(inner).toBe(made);
     expect(isOurs).toBe(false);
     expect(isCluster(client)).toBe(made instanceof Cluster);
   });

@@ -10,7 +10,7 @@ import { RENEW } from '../primitives/lua/hash-lock.js';
 import type { RedisConnection } from '../core/redis/connection.js';
 import { defineScript, forMany, type RawReply, type Script } from '../core/redis/script.js';
 import { hashSlot } from './hash-slot.js';
-import { openIoredisConnection } from './ioredis-connection.js';
+import { openConnection } from '../ioredis/open-connection.js';
 
 /** Appends to a list, and answers its length. */
 const PUSH = defineScript({
@@ -38,7 +38,7 @@ describe('scripts that are asked for in one turn', () => {
   let connection: RedisConnection;
 
   const open = async (to: unknown) => {
-    const made = openIoredisConnection(to);
+    const made = openConnection(to);
     opened.push(made);
     await eventually(() => made.run(PUSH, ['warm'], ['up']));
     return made;
@@ -350,7 +350,7 @@ describe('scripts that are asked for in one turn of a Cluster', () => {
   beforeEach(async () => {
     group = await ClusterGroup.start({ masters: 2, replicated: false });
     cluster = new Cluster(group.addresses, { retryDelayOnTryAgain: 1 });
-    connection = openIoredisConnection(cluster);
+    connection = openConnection(cluster);
     await eventually(() => connection.run(PUSH, ['{t}a'], ['t']), { withinMs: 10_000 });
   });
   afterEach(async () => {

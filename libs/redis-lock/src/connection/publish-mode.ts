@@ -1,8 +1,7 @@
-import type { Cluster } from 'ioredis';
-
 import type { LockSettings } from '../core/api/settings.js';
 import { ANSWER_MS } from '../core/redis/connection.js';
 import type { Clock, Timer } from '../core/time/clock.js';
+import type { ClusterClient } from './client.js';
 import { isRefusal } from './reply-error.js';
 
 export type PublishOption = LockSettings['publish'];
@@ -12,7 +11,7 @@ export type PublishOption = LockSettings['publish'];
  * Undefined when no node has answered.
  */
 export async function detectMode(
-  cluster: Cluster,
+  cluster: ClusterClient,
   clock: Clock,
 ): Promise<'plain' | 'sharded' | undefined> {
   let timer: Timer | undefined;
@@ -22,7 +21,7 @@ export async function detectMode(
     });
     timer?.unref();
   });
-  const answer = cluster.call('PUBSUB', 'SHARDNUMSUB').then(
+  const answer = cluster.send('pubsub', 'shardnumsub').then(
     () => 'sharded' as const,
     (error: unknown) => (isRefusal(error) ? ('plain' as const) : undefined),
   );

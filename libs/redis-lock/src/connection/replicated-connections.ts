@@ -1,10 +1,8 @@
-import type { Cluster, Redis } from 'ioredis';
-
 import { LockError } from '../core/api/errors.js';
 import type { ScriptCall } from '../core/redis/script.js';
 import type { Clock } from '../core/time/clock.js';
+import { isCluster, nodeAt, type Client, type NodeClient } from './client.js';
 import { hashSlot } from './hash-slot.js';
-import { another, clientAt, isCluster, masterOf } from './redis-client.js';
 import { noConnectionError } from './reply-error.js';
 import { ReplicatedConnection, type Ordinary, type Replicated } from './replicated-connection.js';
 
@@ -18,7 +16,7 @@ export class ReplicatedConnections {
   readonly #connections = new Map<string, ReplicatedConnection>();
 
   constructor(
-    private readonly client: Redis | Cluster,
+    private readonly client: Client,
     private readonly clock: Clock,
     private readonly ordinary: Ordinary,
   ) {}
@@ -39,7 +37,7 @@ export class ReplicatedConnections {
     const slot = hashSlot(call.keys[0] ?? '');
     let asked: string | undefined;
     for (let redirections = 0; ; redirections++) {
-      const node = asked ?? masterOf(client, slot);
+      const node = asked ?? client.masterOf(slot);
       if (node === undefined) throw noConnectionError(undefined);
       try {
         return await this.#connectionTo(node).run(call, minReplicas, asked !== undefined);
@@ -47,7 +45,7 @@ export class ReplicatedConnections {
         const way = redirections < REDIRECTIONS ? redirectionOf(error) : undefined;
         if (way === undefined) throw error;
         asked = way.asks;
-        if (asked === undefined) await refreshed(client);
+        if (asked === undefined) await client.refresh();
       }
     }
   }
@@ -60,7 +58,7 @@ export class ReplicatedConnections {
     let connection = this.#connections.get(node);
     if (connection === undefined) {
       connection = new ReplicatedConnection(
-        (overrides) => another(this.#clientAt(node), overrides),
+        () => this.#clientAt(node).another('replicas'),
         this.ordinary,
         this.clock,
       );
@@ -69,9 +67,9 @@ export class ReplicatedConnections {
     return connection;
   }
 
-  #clientAt(node: string): Redis {
+  #clientAt(node: string): NodeClient {
     if (!isCluster(this.client)) return this.client;
-    const client = clientAt(this.client, 'all', node);
+    const client = nodeAt(this.client, 'all', node);
     if (client === undefined) throw new Error('The node of the cluster is unknown at present');
     return client;
   }
@@ -83,12 +81,4 @@ function redirectionOf(error: unknown): { asks: string | undefined } | undefined
     error instanceof LockError && error.cause instanceof Error ? error.cause.message : '';
   const asks = /^ASK \d+ (\S+)$/.exec(reply)?.[1];
   return asks !== undefined || reply.startsWith('MOVED ') ? { asks } : undefined;
-}
-
-function refreshed(cluster: Cluster): Promise<void> {
-  return new Promise((resolve) => {
-    cluster.refreshSlotsCache(() => {
-      resolve();
-    });
-  });
 }

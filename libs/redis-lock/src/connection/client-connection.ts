@@ -1,5 +1,3 @@
-import type { Cluster, Redis } from 'ioredis';
-
 import { LockBackendError } from '../core/api/errors.js';
 import type { LockObserver } from '../core/api/observer.js';
 import { outOfScope, systemClock, type Clock } from '../core/time/clock.js';
@@ -12,12 +10,12 @@ import type {
 } from '../core/redis/connection.js';
 import { textIn, type PublishMode, type Script, type ScriptCall } from '../core/redis/script.js';
 import { watchOver, type AnswerWatch } from './answer-watch.js';
+import { isCluster, type Client, type ClientChoice, type ClusterClient } from './client.js';
 import { ClusterMessages } from './cluster-messages.js';
 import { ConnectionEvents } from './connection-events.js';
 import { Database } from './database.js';
 import { hashSlot } from './hash-slot.js';
 import type { PublishOption } from './publish-mode.js';
-import { another, chooseClient, disconnect, isCluster, reconnects } from './redis-client.js';
 import { noConnectionError } from './reply-error.js';
 import { ReplicatedConnections } from './replicated-connections.js';
 import { ScriptBatches } from './script-batches.js';
@@ -30,40 +28,28 @@ const NOBODY = Promise.resolve(undefined);
 /** The pause between two tries to find the master, while there is none. */
 const LEAVE_AGAIN_MS = 500;
 
-/**
- * Redis through ioredis, with up to three connections. Commands use the caller's connection or our
- * own. Messages have one that opens for the first waiter, and replicated scripts have one. In a
- * Cluster each master may have one of the latter two.
- * @param publish how releases are announced in a Cluster
- * @throws {LockConfigurationError} the client cannot be used for locks
- */
-export function openIoredisConnection(
-  connection: unknown,
-  observer?: LockObserver,
-  publish?: PublishOption,
-): RedisConnection {
-  const prepared = prepareIoredisConnection(connection, observer, publish);
-  prepared.open();
-  return prepared;
+/** The time and the chance of a process. */
+export interface Surroundings {
+  readonly clock?: Clock;
+  readonly random?: Random;
 }
 
-/** As `openIoredisConnection`, but nothing is opened before `open` or the first script. */
-export function prepareIoredisConnection(
-  connection: unknown,
-  observer?: LockObserver,
-  publish: PublishOption = 'auto',
-  onEviction: 'warn' | 'refuse' = 'warn',
-  { clock = systemClock, random = systemRandom }: { clock?: Clock; random?: Random } = {},
-): IoredisConnection {
-  const { client, isOurs } = chooseClient(connection);
+/** Redis over this client. Nothing is opened before `open` or the first script. */
+export function connectionOver(
+  { client, isOurs }: ClientChoice,
+  observer: LockObserver | undefined,
+  publish: PublishOption,
+  onEviction: 'warn' | 'refuse',
+  { clock = systemClock, random = systemRandom }: Surroundings = {},
+): ClientConnection {
   const events = new ConnectionEvents(observer);
   const onTrouble = events.messagesFailed.bind(events);
   const messages = isCluster(client)
     ? new ClusterMessages(client, publish, onTrouble, clock, random)
-    : new Subscriber((overrides) => another(client, overrides), onTrouble, clock);
+    : new Subscriber(() => client.another('messages'), onTrouble, clock);
   const warn = events.warn.bind(events);
   const trial = onEviction === 'refuse' ? new ServerTrial(client, warn, clock) : undefined;
-  return new IoredisConnection(client, isOurs, messages, events, clock, trial);
+  return new ClientConnection(client, isOurs, messages, events, clock, trial);
 }
 
 /** How releases are announced and received. */
@@ -76,12 +62,17 @@ interface Messages {
   close(): void;
 }
 
-export class IoredisConnection implements RedisConnection {
+/**
+ * Redis over a client, with up to three connections. Commands use the caller's connection or our
+ * own. Messages have one that opens for the first waiter, and replicated scripts have one. In a
+ * Cluster each master may have one of the latter two.
+ */
+export class ClientConnection implements RedisConnection {
   readonly #upListeners = new Set<() => void>();
   readonly #batches: ScriptBatches;
   readonly #watch: AnswerWatch | undefined;
   readonly #replicated: ReplicatedConnections;
-  readonly #cluster: Cluster | undefined;
+  readonly #cluster: ClusterClient | undefined;
   /** A Cluster has only one. */
   readonly #database: Database | undefined;
   /** The last error of our client while it is not connected. */
@@ -92,7 +83,7 @@ export class IoredisConnection implements RedisConnection {
   #leftAt = -Infinity;
 
   constructor(
-    private readonly client: Redis | Cluster,
+    private readonly client: Client,
     private readonly isOurs: boolean,
     private readonly messages: Messages,
     private readonly events: ConnectionEvents,
@@ -100,11 +91,15 @@ export class IoredisConnection implements RedisConnection {
     private readonly trial?: ServerTrial,
   ) {
     if (isCluster(client)) this.#cluster = client;
-    else this.#database = this.#databaseOf(client);
+    else
+      this.#database = new Database(client, {
+        confirmed: this.#onUp,
+        refused: events.outage.bind(events),
+      });
     this.#watch = watchOver(client, isOurs, events, clock);
     this.#batches = new ScriptBatches(client, clock, this.#watch, {
       prepare: this.prepare,
-      // ioredis sends again before it selects the database.
+      // A client may send again before it selects the database.
       mayGoAstray: () => this.#database !== undefined && this.#database.number !== 0,
       demoted: this.#leaveServer,
     });
@@ -114,21 +109,18 @@ export class IoredisConnection implements RedisConnection {
       disagree: this.#leaveServer,
     });
     client.on('ready', this.#onReady);
-    client.on('close', this.#onClose);
-    this.#cluster?.on('+node', this.#watchNode);
-    this.#cluster?.nodes('all').forEach(this.#watchNode);
+    client.on('broken', this.#onBroken);
     events.warn(clientWarning(client));
-    if (client.status === 'ready') this.#lookAtServer();
+    if (client.isReady) this.#lookAtServer();
     if (!isOurs) return;
     // ioredis prints the errors of a client without a listener.
-    client.on('error', this.#onError);
-    client.on('end', this.#onEnd);
+    client.on('failed', this.#onFailed);
+    client.on('ended', this.#onEnded);
   }
 
   /** The kind of the client: one server, the master that a Sentinel names, or a Cluster. */
   get topology(): 'server' | 'sentinel' | 'cluster' {
-    if (isCluster(this.client)) return 'cluster';
-    return this.client.options.sentinels ? 'sentinel' : 'server';
+    return this.client.topology;
   }
 
   get isUp(): boolean {
@@ -136,9 +128,9 @@ export class IoredisConnection implements RedisConnection {
     return this.#isReady && this.#database?.isArriving !== true;
   }
 
-  /** The status of ioredis stays "ready" for a moment after a disconnect. */
+  /** A client may stay ready for a moment after its end. */
   get #isReady(): boolean {
-    return this.client.status === 'ready' && !(this.#isClosed && this.isOurs);
+    return this.client.isReady && !(this.#isClosed && this.isOurs);
   }
 
   get sendCount(): number {
@@ -151,7 +143,7 @@ export class IoredisConnection implements RedisConnection {
 
   /** Connects, unless the client connects already. */
   open(): void {
-    if (!this.#isClosed && this.client.status === 'wait')
+    if (!this.#isClosed && this.client.status === 'idle')
       outOfScope(() => this.client.connect()).catch(() => undefined);
   }
 
@@ -184,7 +176,7 @@ export class IoredisConnection implements RedisConnection {
   place(key: string): KeyPlace {
     if (this.#cluster === undefined) return EVERYWHERE;
     const slot = hashSlot(key);
-    return { node: this.#cluster.slots[slot]?.[0] ?? '', slot };
+    return { node: this.#cluster.masterOf(slot) ?? '', slot };
   }
 
   isMoving(key: string): boolean {
@@ -200,10 +192,8 @@ export class IoredisConnection implements RedisConnection {
     this.#replicated.close();
     this.#watch?.close();
     this.client.off('ready', this.#onReady);
-    this.client.off('close', this.#onClose);
-    this.#cluster?.off('+node', this.#watchNode);
-    this.#cluster?.nodes('all').forEach((node) => node.off('close', this.#onClose));
-    if (this.isOurs) disconnect(this.client);
+    this.client.off('broken', this.#onBroken);
+    if (this.isOurs) this.client.end();
     return Promise.resolve();
   }
 
@@ -232,26 +222,17 @@ export class IoredisConnection implements RedisConnection {
     return isChosen ? undefined : this.#chosenDatabase(this.#database);
   };
 
-  #databaseOf(client: Redis): Database {
-    return new Database(client, {
-      confirmed: () => {
-        this.#onUp();
-      },
-      refused: this.events.outage.bind(this.events),
-    });
-  }
-
   async #chosenDatabase(database: Database): Promise<void> {
     await database.confirm();
     // The connection broke, or the caller has selected another database.
     if (!database.isConfirmed) throw this.#notConnected();
   }
 
-  #onUp(): void {
+  readonly #onUp = (): void => {
     if (this.#isClosed) return;
     this.events.restored();
     for (const listener of [...this.#upListeners]) listener();
-  }
+  };
 
   /**
    * Connects anew: behind one address, or by a Sentinel, another server may be the master by now. A
@@ -260,10 +241,10 @@ export class IoredisConnection implements RedisConnection {
   readonly #leaveServer = (): void => {
     const { client } = this;
     const now = this.clock.now();
-    if (isCluster(client) || !reconnects(client)) return;
+    if (isCluster(client) || !client.reconnects) return;
     if (!this.#isReady || now - this.#leftAt < LEAVE_AGAIN_MS) return;
     this.#leftAt = now;
-    client.disconnect(true);
+    client.reconnect();
   };
 
   readonly #onReady = (): void => {
@@ -277,31 +258,26 @@ export class IoredisConnection implements RedisConnection {
     else this.#onUp();
   };
 
-  readonly #onError = (error: unknown): void => {
+  readonly #onFailed = (error: unknown): void => {
     this.#trouble = error;
     // A broken connection is most often back in a moment; otherwise another error or the end
     // follows.
-    if (this.client.status !== 'ready') this.events.outage(error);
+    if (!this.client.isReady) this.events.outage(error);
   };
 
-  readonly #onEnd = (): void => {
+  readonly #onEnded = (): void => {
     this.events.outage(this.#trouble ?? this.#notConnected());
   };
 
-  readonly #onClose = (): void => {
+  readonly #onBroken = (): void => {
     this.#runId = NOBODY;
     this.#batches.onBreak();
     this.#database?.forget();
   };
 
-  readonly #watchNode = (node: Redis): void => {
-    node.on('close', this.#onClose);
-  };
-
   /** The server may be another one after a failover. */
   #lookAtServer(): void {
-    // A client without a ready check may lack the right for INFO.
-    if (this.client.options.enableReadyCheck === false) return;
+    if (!this.client.readsInfo) return;
     const told = askServers(this.client).then((infos) => {
       for (const warning of infos.flatMap(warningsIn)) this.events.warn(warning);
       const runId = this.#cluster ? undefined : runIdIn(infos[0]);
@@ -312,7 +288,7 @@ export class IoredisConnection implements RedisConnection {
   }
 
   #notConnected(): LockBackendError {
-    if (this.#isClosed || this.client.status === 'end') {
+    if (this.#isClosed || this.client.status === 'ended') {
       const over = { retryable: false, outcome: 'none' } as const;
       return new LockBackendError('the connection to Redis is closed', over);
     }

@@ -1,10 +1,8 @@
-import type { Redis, RedisOptions } from 'ioredis';
-
 import { LockBackendError } from '../core/api/errors.js';
 import { helperKey } from '../core/redis/key-names.js';
 import { outOfScope, type Clock } from '../core/time/clock.js';
 import type { ScriptCall } from '../core/redis/script.js';
-import { disconnect } from './redis-client.js';
+import type { NodeClient } from './client.js';
 import {
   brokenError,
   isNoScript,
@@ -65,7 +63,7 @@ interface ReplicatedCall {
 export class ReplicatedConnection {
   #calls: ReplicatedCall[] = [];
   #isRunning = false;
-  #client: Redis | undefined;
+  #client: NodeClient | undefined;
   #runId: string | undefined;
   #database = 0;
   /** Nothing was written over this connection yet, so nothing can be confirmed. */
@@ -73,7 +71,7 @@ export class ReplicatedConnection {
   #isClosed = false;
 
   constructor(
-    private readonly open: (overrides: RedisOptions) => Redis,
+    private readonly open: () => NodeClient,
     private readonly ordinary: Ordinary,
     private readonly clock: Clock,
   ) {}
@@ -112,7 +110,7 @@ export class ReplicatedConnection {
   }
 
   async #deliver(group: readonly ReplicatedCall[], minReplicas: number): Promise<void> {
-    let client: Redis;
+    let client: NodeClient;
     try {
       client = await this.#ready();
     } catch (error) {
@@ -122,7 +120,7 @@ export class ReplicatedConnection {
     }
     const replies = Promise.allSettled(group.map((call) => this.#send(client, call)));
     const mark = this.#isFresh ? this.#mark(client, group[0] as ReplicatedCall) : undefined;
-    const count = client.wait(minReplicas, WAIT_MS);
+    const count = client.send('wait', minReplicas, WAIT_MS).then(Number);
     const [marked, counted] = await Promise.allSettled([mark, count]);
     const confirmed = marked.status === 'rejected' ? marked : counted;
     if (confirmed.status === 'fulfilled') this.#isFresh = false;
@@ -141,22 +139,22 @@ export class ReplicatedConnection {
     this.#calls.unshift(...again);
   }
 
-  #send(client: Redis, call: ReplicatedCall): Promise<unknown> {
+  #send(client: NodeClient, call: ReplicatedCall): Promise<unknown> {
     const { lua, sha1, keys, args } = call.script;
     call.sentAt ??= this.clock.now();
-    if (call.isAsked) client.asking().catch(() => undefined);
+    if (call.isAsked) client.send('asking').catch(() => undefined);
     return call.needsText
-      ? client.eval(lua, keys.length, ...keys, ...args)
-      : client.evalsha(sha1, keys.length, ...keys, ...args);
+      ? client.evaluate('eval', [lua, keys.length, ...keys, ...args])
+      : client.evaluate('evalsha', [sha1, keys.length, ...keys, ...args]);
   }
 
   /**
    * The first delivery may have done the work of the script, over a connection that is gone.
    * Without a write of its own, WAIT would count replicas that do not have it yet.
    */
-  #mark(client: Redis, { script, isAsked }: ReplicatedCall): Promise<unknown> {
-    if (isAsked) client.asking().catch(() => undefined);
-    return client.set(helperKey('nestjs_replicated', script.keys[0] ?? ''), '', 'PX', 1);
+  #mark(client: NodeClient, { script, isAsked }: ReplicatedCall): Promise<unknown> {
+    if (isAsked) client.send('asking').catch(() => undefined);
+    return client.send('set', helperKey('nestjs_replicated', script.keys[0] ?? ''), '', 'PX', 1);
   }
 
   #onRefused(call: ReplicatedCall, error: unknown, again: ReplicatedCall[]): void {
@@ -188,7 +186,7 @@ export class ReplicatedConnection {
   }
 
   /** The connection, in the database of the ordinary one, which may have changed. */
-  async #ready(): Promise<Redis> {
+  async #ready(): Promise<NodeClient> {
     if (this.#isClosed) throw noConnectionError(undefined);
     const client = this.#client ?? (await this.#connect());
     const database = this.ordinary.database();
@@ -203,23 +201,18 @@ export class ReplicatedConnection {
     return client;
   }
 
-  async #connect(): Promise<Redis> {
-    const client = this.open({
-      ...{ lazyConnect: true, db: 0, enableOfflineQueue: false, enableAutoPipelining: false },
-      ...{ connectTimeout: CONNECT_MS, socketTimeout: CONNECT_MS },
-      // The connection is replaced, not repaired: WAIT covers only scripts of its own connection.
-      ...{ retryStrategy: () => null, sentinelRetryStrategy: () => null, reconnectOnError: null },
-    });
+  async #connect(): Promise<NodeClient> {
+    const client = this.open();
     this.#client = client;
     this.#isFresh = true;
     this.#database = 0;
-    client.on('error', () => undefined);
-    client.on('end', () => {
+    client.on('failed', () => undefined);
+    client.on('ended', () => {
       if (this.#client === client) this.#client = undefined;
     });
     // ioredis waits without a limit for a server that accepts a connection and never answers.
     const silent = this.clock.after(CONNECT_MS, () => {
-      disconnect(client);
+      client.end();
     });
     silent?.unref();
     try {
@@ -235,11 +228,11 @@ export class ReplicatedConnection {
    * After a failover the old master may go on answering. Neither server has the locks of the other:
    * nothing is sent while the two connections lead to different servers.
    */
-  async #agree(client: Redis): Promise<void> {
+  async #agree(client: NodeClient): Promise<void> {
     this.#runId = undefined;
     const runId = await this.ordinary.runId();
     if (runId === undefined) return;
-    this.#runId = runIdIn(await client.info('server'));
+    this.#runId = runIdIn(String(await client.send('info', 'server')));
     if (this.#runId === undefined || this.#runId === runId) return;
     this.#drop();
     this.ordinary.disagree();
@@ -249,6 +242,6 @@ export class ReplicatedConnection {
   #drop(): void {
     const client = this.#client;
     this.#client = undefined;
-    if (client !== undefined) disconnect(client);
+    client?.end();
   }
 }

@@ -1,10 +1,9 @@
-import type { Redis, RedisOptions } from 'ioredis';
-
 import { outOfScope, type Clock, type Timer } from '../core/time/clock.js';
 import { ANSWER_MS, type ChannelListener } from '../core/redis/connection.js';
-import { disconnect, reconnectDelayMs } from './redis-client.js';
+import { reconnectDelayMs, type ChannelKind, type NodeClient } from './client.js';
+import { isReply } from './reply-error.js';
 
-/** ioredis never notices a half-open connection that only listens: this finds it within 1.5 s. */
+/** No client notices a half-open connection that only listens: this finds it within 1.5 s. */
 const HEARTBEAT_MS = 500;
 /** ioredis waits without a limit for a server that accepts a connection and never answers. */
 const CONNECT_MS = 3_000;
@@ -13,9 +12,6 @@ const CONNECT_MS = 3_000;
 const LEAVE_MS = 20;
 /** After this number of heartbeats without a channel, the connection is closed. */
 const IDLE_BEATS = 120;
-
-const PLAIN = { join: 'subscribe', leave: 'unsubscribe', message: 'message' } as const;
-const SHARDED = { join: 'ssubscribe', leave: 'sunsubscribe', message: 'smessage' } as const;
 
 /**
  * The connection for messages. It is open while there are listeners, and a minute longer. A broken
@@ -35,17 +31,17 @@ export class Subscriber {
   #leave: Timer | undefined;
   /** Channels whose refusal was reported already. */
   readonly #refused = new Set<string>();
-  #client: Redis | undefined;
+  #client: NodeClient | undefined;
   #heartbeat: Timer | undefined;
   #reconnect: Timer | undefined;
   #failures = 0;
   #idleBeats = 0;
   #isClosed = false;
-  readonly #words: typeof PLAIN | typeof SHARDED;
+  readonly #kind: ChannelKind;
 
   constructor(
     /** Opens a new client each time, to the server that is right at that time. */
-    private readonly open: (overrides: RedisOptions) => Redis,
+    private readonly open: () => NodeClient,
     private readonly onTrouble: (error: unknown) => void,
     private readonly clock: Clock,
     /**
@@ -53,13 +49,13 @@ export class Subscriber {
      */
     private readonly onAstray?: () => void,
   ) {
-    this.#words = onAstray === undefined ? PLAIN : SHARDED;
+    this.#kind = onAstray === undefined ? 'plain' : 'sharded';
   }
 
   /** Whether Redis has confirmed every channel with a listener. */
   get isHearing(): boolean {
     if (this.#listeners.size === 0) return true;
-    return this.#client?.status === 'ready' && this.#unconfirmed.size === 0;
+    return this.#client?.isReady === true && this.#unconfirmed.size === 0;
   }
 
   listen(channel: string, listener: ChannelListener): () => void {
@@ -77,7 +73,7 @@ export class Subscriber {
       this.#listeners.set(channel, new Set([listener]));
       this.#unconfirmed.add(channel);
       if (this.#client === undefined) outOfScope(this.#connect);
-      else if (this.#client.status === 'ready') this.#subscribeSoon(channel);
+      else if (this.#client.isReady) this.#subscribeSoon(channel);
     }
     return () => {
       this.#unlisten(channel, listener);
@@ -103,7 +99,7 @@ export class Subscriber {
     this.#listeners.delete(channel);
     this.#refused.delete(channel);
     const isUnconfirmed = this.#unconfirmed.delete(channel);
-    if (this.#client?.status !== 'ready') return;
+    if (this.#client?.isReady !== true) return;
     if (isUnconfirmed) {
       this.#unsubscribe([channel]);
       return;
@@ -120,10 +116,10 @@ export class Subscriber {
     const client = this.#client;
     // Sharded channels may have different slots, which one command must not name.
     const together =
-      this.#words === SHARDED || channels.length === 0 ? channels.map((one) => [one]) : [channels];
+      this.#kind === 'sharded' || channels.length === 0 ? channels.map((one) => [one]) : [channels];
     for (const some of together) {
       // If it fails, the connection is broken, and is replaced by one without these channels.
-      client?.[this.#words.leave](...some).catch(() => undefined);
+      client?.unsubscribe(this.#kind, some).catch(() => undefined);
     }
   }
 
@@ -135,33 +131,21 @@ export class Subscriber {
 
   readonly #connect = (): void => {
     if (this.#isClosed || this.#reconnect !== undefined) return;
-    const client = this.#open({
-      lazyConnect: true,
-      autoResubscribe: false,
-      enableReadyCheck: false,
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: 0,
-      connectTimeout: CONNECT_MS,
-      retryStrategy: () => null,
-      sentinelRetryStrategy: () => null,
-    });
+    const client = this.#opened();
     if (client === undefined) return;
     this.#client = client;
     // Without a listener ioredis prints every failed attempt.
-    client.on('error', () => {
-      // ioredis 5 reports an error for an unsubscription without a request; a cut ends the client.
-      if (client.status === 'ready') this.#onAstray(client);
-    });
-    client.on('moved', () => {
+    client.on('failed', () => undefined);
+    client.on('astray', () => {
       this.#onAstray(client);
     });
     client.on('ready', () => {
       this.#onReady(client);
     });
-    client.on('end', () => {
+    client.on('ended', () => {
       if (this.#client === client) this.#onBroken();
     });
-    client.on(this.#words.message, (channel: string, payload: string) => {
+    client.on('message', (channel, payload) => {
       for (const listener of this.#listeners.get(channel) ?? []) listener.message(payload);
     });
     client.connect().catch(() => {
@@ -172,9 +156,9 @@ export class Subscriber {
     });
   };
 
-  #open(overrides: RedisOptions): Redis | undefined {
+  #opened(): NodeClient | undefined {
     try {
-      return this.open(overrides);
+      return this.open();
     } catch {
       // A Cluster may have no known node at the moment.
       this.#onBroken();
@@ -182,7 +166,7 @@ export class Subscriber {
     }
   }
 
-  #onReady(client: Redis): void {
+  #onReady(client: NodeClient): void {
     if (this.#client !== client) return;
     this.#failures = 0;
     for (const channel of this.#listeners.keys()) this.#unconfirmed.add(channel);
@@ -195,7 +179,7 @@ export class Subscriber {
     if (this.#joining.push(channel) > 1) return;
     queueMicrotask(() => {
       const channels = this.#joining.splice(0).filter((asked) => this.#listeners.has(asked));
-      if (this.#client?.status === 'ready' && channels.length > 0) void this.#subscribe(channels);
+      if (this.#client?.isReady && channels.length > 0) void this.#subscribe(channels);
     });
   }
 
@@ -207,10 +191,10 @@ export class Subscriber {
     const client = this.#client;
     const asked = channels.map((channel) => [channel, this.#listeners.get(channel)] as const);
     try {
-      await client?.[this.#words.join](...channels);
+      await client?.subscribe(this.#kind, channels);
     } catch (error) {
       // A cut has an event of its own; any other error is a refusal, such as a missing right.
-      const isRefused = this.#client === client && client?.status === 'ready';
+      const isRefused = this.#client === client && client?.isReady;
       if (isRefused) this.#onRefused(channels, error);
       return;
     }
@@ -238,14 +222,14 @@ export class Subscriber {
     for (const listener of listeners ?? []) listener.confirmed();
   }
 
-  #beat(client: Redis): void {
+  #beat(client: NodeClient): void {
     this.clock.cancel(this.#heartbeat);
     this.#heartbeat = this.#later(HEARTBEAT_MS, () => {
       const silent = this.#later(ANSWER_MS, () => {
-        disconnect(client);
+        client.end();
         if (this.#client === client) this.#onBroken();
       });
-      client.ping().then(
+      client.send('ping').then(
         () => {
           this.clock.cancel(silent);
           if (this.#client !== client) return;
@@ -259,7 +243,7 @@ export class Subscriber {
           this.clock.cancel(silent);
           if (this.#client !== client) return;
           // Without the right to PING a refusal proves that the connection works.
-          if (error instanceof Error && error.name === 'ReplyError') this.#beat(client);
+          if (isReply(error)) this.#beat(client);
           else this.#onBroken();
         },
       );
@@ -267,7 +251,7 @@ export class Subscriber {
   }
 
   /** Redis removed a channel, or another node has it: all channels are subscribed to anew. */
-  #onAstray(client: Redis): void {
+  #onAstray(client: NodeClient): void {
     if (this.onAstray !== undefined && this.#client === client) this.#onBroken();
   }
 
@@ -297,9 +281,8 @@ export class Subscriber {
     this.#leaving.clear();
     const client = this.#client;
     this.#client = undefined;
-    // Disconnecting a client that has ended already would leave a timer behind.
     if (client === undefined) return;
-    disconnect(client);
+    client.end();
     for (const listeners of this.#listeners.values()) {
       for (const listener of listeners) listener.lost?.();
     }

@@ -13,7 +13,7 @@ import type { RedisConnection } from '../core/redis/connection.js';
 import { defineScript } from '../core/redis/script.js';
 import { systemClock, type Clock } from '../core/time/clock.js';
 import { ManualClock } from '../testing/manual-clock.js';
-import { prepareIoredisConnection } from './ioredis-connection.js';
+import { prepareConnection } from '../ioredis/open-connection.js';
 
 /** A connection is half open by then: no byte has arrived for so long. */
 const SILENT_MS = 4_000;
@@ -46,7 +46,7 @@ function useClients() {
     const observe = (event: LockEvent) => {
       if (event.type === 'warning') warnings.push(event.message);
     };
-    const connection = prepareIoredisConnection(to, { observe }, 'auto', 'warn', { clock });
+    const connection = prepareConnection(to, { observe }, 'auto', 'warn', { clock });
     opened.push(() => connection.close());
     if (typeof to === 'object' && 'disconnect' in to) {
       to.on('error', ({ message }: Error) => errors.push(message));

@@ -1,13 +1,13 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { Cluster, Redis } from 'ioredis';
 
 import type { Reply } from '../core/redis/connection.js';
 import { forMany, type Script, type ScriptText } from '../core/redis/script.js';
 import type { Clock } from '../core/time/clock.js';
 import type { AnswerWatch } from './answer-watch.js';
+import { isCluster, type AnswerListener, type Client, type Evaluated } from './client.js';
 import { CallOrder, cut, firstKeyOf, MOST_CALLS, type Batch, type Call } from './call-order.js';
+
 import { hashSlot } from './hash-slot.js';
-import { isCluster } from './redis-client.js';
 import {
   brokenError,
   isMovingSlot,
@@ -17,7 +17,6 @@ import {
   isReply,
   lockErrorOf,
 } from './reply-error.js';
-import { ScriptCommand, sendsScriptCommands, type AnswerListener } from './script-command.js';
 
 /** Slots of a Cluster often move one after the other. Each is assumed to take 10 s. */
 const MOVING_MS = 10_000;
@@ -37,18 +36,11 @@ export interface CommandConnection {
   demoted(): void;
 }
 
-/** The script, the number of keys, the keys and the arguments. */
-type Evaluated = [script: string, keyCount: number, ...words: (string | number)[]];
-type Evaluate = (...evaluated: Evaluated) => Promise<unknown>;
-
 /**
  * Sends the calls of one turn of the event loop at its end. The calls of one script (in a Cluster,
  * of one hash tag) share one EVALSHA. A single call has the plain form.
  */
 export class ScriptBatches implements AnswerListener<Batch> {
-  readonly #client: { readonly evalsha: Evaluate; readonly eval: Evaluate };
-  /** The client, if it sends commands of ours. */
-  readonly #redis: Redis | undefined;
   readonly #order: CallOrder;
   /** How often it has sent calls. */
   sendCount = 0;
@@ -69,13 +61,11 @@ export class ScriptBatches implements AnswerListener<Batch> {
   readonly #movingUntil = new Map<number, number>();
 
   constructor(
-    client: Redis | Cluster,
+    private readonly client: Client,
     private readonly clock: Clock,
     private readonly watch: AnswerWatch | undefined,
     private readonly connection: CommandConnection,
   ) {
-    this.#client = client;
-    this.#redis = sendsScriptCommands(client) ? client : undefined;
     this.#order = new CallOrder(isCluster(client));
   }
 
@@ -110,7 +100,7 @@ export class ScriptBatches implements AnswerListener<Batch> {
     });
   }
 
-  /** A connection broke. ioredis sends again the calls without an answer. */
+  /** A connection broke. A client may send again the calls without an answer. */
   onBreak(): void {
     this.#breaks++;
   }
@@ -178,9 +168,8 @@ export class ScriptBatches implements AnswerListener<Batch> {
     }
   };
 
-  /** Each node of a Cluster has its own scripts. */
   #isLoaded(sha1: string): boolean {
-    return !this.#order.isCluster && this.#executed.get(sha1) === this.#breaks;
+    return this.#executed.get(sha1) === this.#breaks;
   }
 
   /** Calls that are made meanwhile are sent, or fail, with those that wait already. */
@@ -215,17 +204,17 @@ export class ScriptBatches implements AnswerListener<Batch> {
     this.watch?.sent();
     // A promise keeps the async context of the batch, in case Redis needs the text. Only the first
     // call may need it, whose answer may come after that of a later script.
-    if (isKnown && this.#redis !== undefined && this.#isLoaded(sha1)) {
-      const command = new ScriptCommand(argsOf(sha1, batch), batch, this);
-      void this.#redis.sendCommand(command as never);
+    if (isKnown && this.client.evaluateFor && this.#executed.get(sha1) === this.#breaks) {
+      this.client.evaluateFor(argsOf(sha1, batch), batch, this);
       return;
     }
     const reply = isKnown
-      ? this.#client.evalsha(...argsOf(sha1, batch))
-      : this.#client.eval(...argsOf(lua, batch));
+      ? this.client.evaluate('evalsha', argsOf(sha1, batch))
+      : this.client.evaluate('eval', argsOf(lua, batch));
     reply.then(
       (raw) => {
-        this.#executed.set(sha1, first.breaks);
+        // Each node of a Cluster has its own scripts.
+        if (!this.#order.isCluster) this.#executed.set(sha1, first.breaks);
         this.answered(batch, raw);
       },
       (error: unknown) => {

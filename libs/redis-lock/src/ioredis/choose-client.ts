@@ -1,8 +1,12 @@
-import { Redis, type Cluster, type RedisOptions } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
+import { reconnectDelayMs, type Client, type ClientChoice } from '../connection/client.js';
 import { describeValue, LockConfigurationError } from '../core/api/errors.js';
 import { hasMethods, isPlainObject } from '../core/api/shapes.js';
 import { optionsProblem, problemOfValue, urlProblem } from './connection-options.js';
+import { IoredisCluster } from './ioredis-cluster.js';
+import { DISCONNECT_MS, nodeOf } from './ioredis-node.js';
+import { installedPackage } from './packages.js';
 
 /** A url, ioredis options (Sentinel's included), or a client of the caller. */
 export type ConnectionOption = string | RedisOptions | Redis | Cluster;
@@ -10,22 +14,7 @@ export type ConnectionOption = string | RedisOptions | Redis | Cluster;
 /** The same for one server that stands alone. */
 export type NodeOption = Exclude<ConnectionOption, Cluster>;
 
-export interface ClientChoice {
-  readonly client: Redis | Cluster;
-  /** Whether this library opened the client, and so has to close it. */
-  readonly isOurs: boolean;
-}
-
 export const DEFAULT_URL = 'redis://127.0.0.1:6379';
-
-/** The pauses are short: waiters go on as soon as Redis is back. */
-export const reconnectDelayMs = (attempt: number) => Math.min(50 * 2 ** (attempt - 1), 500);
-
-/**
- * After a disconnect without a connection, as between two attempts, ioredis keeps the process alive
- * for this time. No command is on its way when this library disconnects.
- */
-const DISCONNECT_MS = 100;
 
 const OUR_DEFAULTS = {
   lazyConnect: true,
@@ -44,63 +33,35 @@ export function chooseClient(connection: unknown): ClientChoice {
   if (isClient(connection)) {
     refuseState(connection);
     refuseUnusable(optionsOf(connection), isCluster(connection));
-    return { client: connection, isOurs: false };
+    return { client: clientOf(connection), isOurs: false };
   }
   if (typeof connection === 'string') {
     refuseUrl(connection);
+    const { Redis } = installedPackage();
     const client = new Redis(connection, OUR_DEFAULTS);
     // ioredis reads options from the query of a url.
     refuseUnusable(client.options, false);
-    return { client, isOurs: true };
+    return { client: nodeOf(client), isOurs: true };
   }
   if (!isOptions(connection)) throw new LockConfigurationError(whatIsWrong(connection));
   refuse('connection', optionsProblem(connection));
   refuseUnusable(connection, false);
+  const { Redis } = installedPackage();
   const client = new Redis({
     ...OUR_DEFAULTS,
     ...connection,
     lazyConnect: true,
     replyMapping: 'legacy',
   });
-  return { client, isOurs: true };
+  return { client: nodeOf(client), isOurs: true };
 }
 
-export function isCluster(client: Redis | Cluster): client is Cluster {
+export function clientOf(client: Redis | Cluster): Client {
+  return isCluster(client) ? new IoredisCluster(client) : nodeOf(client);
+}
+
+function isCluster(client: Redis | Cluster): client is Cluster {
   return 'slots' in client && 'nodes' in client;
-}
-
-/** Whether the client opens a new connection after its own broke. */
-export function reconnects(client: Redis | Cluster): boolean {
-  const strategy = isCluster(client)
-    ? client.options.clusterRetryStrategy
-    : client.options.retryStrategy;
-  return typeof strategy === 'function';
-}
-
-/** A second client to the same server, for commands that would delay ordinary ones. */
-export function another(client: Redis, overrides: RedisOptions): Redis {
-  // A time limit for each command would hide that the connection is silent.
-  const ours = { commandTimeout: undefined, readOnly: false, disconnectTimeout: DISCONNECT_MS };
-  return client.duplicate({ ...overrides, ...ours });
-}
-
-/** The master of the slot, as the client knows it; undefined if there is none. */
-export function masterOf(cluster: Cluster, slot: number): string | undefined {
-  return cluster.slots[slot]?.[0];
-}
-
-export function clientAt(
-  cluster: Cluster,
-  role: 'all' | 'master',
-  node: string,
-): Redis | undefined {
-  const isThere = ({ options }: Redis) => `${options.host ?? ''}:${String(options.port)}` === node;
-  return cluster.nodes(role).find(isThere);
-}
-
-/** Ends a client. A second end would only keep the process alive. */
-export function disconnect(client: Redis | Cluster): void {
-  if (client.status !== 'end') client.disconnect();
 }
 
 /** By shape: an application often has two copies of ioredis. */

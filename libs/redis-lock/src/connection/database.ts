@@ -1,6 +1,5 @@
-import type { Redis } from 'ioredis';
-
 import type { LockBackendError } from '../core/api/errors.js';
+import type { NodeClient } from './client.js';
 import { unconfirmedDatabaseError } from './reply-error.js';
 
 /** Called when Redis has confirmed or refused the database. */
@@ -19,18 +18,19 @@ export class Database {
   #confirming: Promise<void> | undefined;
 
   constructor(
-    private readonly client: Redis,
+    private readonly client: NodeClient,
     private readonly listener: DatabaseListener,
   ) {}
 
   /** The last choice of the client: the caller may select another database. */
   get number(): number {
-    return this.client.condition?.select ?? 0;
+    return this.client.database;
   }
 
   /** Every connection begins in database 0: it needs no choice, and no right to choose. */
   get isConfirmed(): boolean {
-    return this.number === 0 || this.number === this.#confirmed;
+    const number = this.client.database;
+    return number === 0 || number === this.#confirmed;
   }
 
   /** Whether a new connection waits for its first answer. */

@@ -1,0 +1,73 @@
+import type { Cluster, Redis } from 'ioredis';
+
+import type {
+  ClientEvents,
+  ClientStatus,
+  Evaluated,
+  Listener,
+  Word,
+} from '../connection/client.js';
+
+/** ioredis' own words for its states, and the port's. */
+const STATUS: Readonly<Record<string, ClientStatus>> = {
+  wait: 'idle',
+  connect: 'arriving',
+  ready: 'ready',
+  end: 'ended',
+};
+
+/** ioredis' own words for its events, and the port's. */
+const EVENTS: Readonly<Record<keyof ClientEvents, readonly string[]>> = {
+  connected: ['connect'],
+  ready: ['ready'],
+  broken: ['close'],
+  failed: ['error'],
+  ended: ['end'],
+  message: ['message', 'smessage'],
+  // ioredis 5 reports an error for an unsubscription without a request.
+  astray: ['moved', 'error'],
+  refreshed: ['refresh'],
+};
+
+/** The common part of a `Redis` and a `Cluster`. */
+export abstract class IoredisClient<Inner extends Redis | Cluster> {
+  constructor(readonly inner: Inner) {}
+
+  get status(): ClientStatus {
+    return STATUS[this.inner.status] ?? 'away';
+  }
+
+  get isReady(): boolean {
+    return this.inner.status === 'ready';
+  }
+
+  async connect(): Promise<void> {
+    if (this.inner.status === 'wait') await this.inner.connect();
+  }
+
+  /** A second end of ioredis would only keep the process alive. */
+  end(): void {
+    if (this.inner.status !== 'end') this.inner.disconnect();
+  }
+
+  on<Event extends keyof ClientEvents>(event: Event, listener: Listener<Event>): void {
+    for (const name of EVENTS[event]) this.inner.on(name, listener as () => void);
+  }
+
+  off<Event extends keyof ClientEvents>(event: Event, listener: Listener<Event>): void {
+    for (const name of EVENTS[event]) this.inner.off(name, listener as () => void);
+  }
+
+  send(command: string, ...words: Word[]): Promise<unknown> {
+    return this.inner.call(command, ...words);
+  }
+
+  evaluate(command: 'eval' | 'evalsha', words: Evaluated): Promise<unknown> {
+    return (this.inner as Evaluating)[command](...words);
+  }
+}
+
+export interface Evaluating {
+  readonly eval: (...words: Evaluated) => Promise<unknown>;
+  readonly evalsha: (...words: Evaluated) => Promise<unknown>;
+}
