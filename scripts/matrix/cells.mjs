@@ -1,5 +1,5 @@
 /**
- * The matrix varies one thing at a time: the server, Node or ioredis. The other two are those of
+ * The matrix varies one thing at a time: the server, Node or the client. The other two are those of
  * the base.
  */
 
@@ -60,13 +60,15 @@ const NODES = {
 
 /** The ioredis 5 that is tried is the oldest that is promised. package-lock.json says which ioredis 6. */
 const OLDEST_IOREDIS = '5.4.1';
+/** It takes the place of ioredis, in the tests too. */
+const IOVALKEY = 'npm:iovalkey@0.4.0';
 
 /**
  * @typedef {object} Cell
  * @property {string} name what it varies
  * @property {string} server a key of `SERVERS`
  * @property {string} node
- * @property {string | undefined} ioredis undefined: the one in package-lock.json
+ * @property {string | undefined} ioredis its version, or a package for it; undefined: as in package-lock.json
  */
 
 const BASE = { server: 'redis-7.0', node: NODES['node-20'], ioredis: undefined };
@@ -78,4 +80,5 @@ export const CELLS = [
     .filter(([, node]) => node !== BASE.node)
     .map(([name, node]) => ({ ...BASE, name, node })),
   { ...BASE, name: 'ioredis-5.4', ioredis: OLDEST_IOREDIS },
+  { ...BASE, name: 'iovalkey', ioredis: IOVALKEY },
 ];

@@ -113,9 +113,10 @@ async function runCell({ name, ...cell }, paths) {
   const node = await provideNode(cell.node);
   const root = cell.ioredis === undefined ? ROOT : await copyWithIoredis(cell.ioredis);
   const manifest = join(root, 'node_modules', 'ioredis', 'package.json');
-  const { version: ioredis } = /** @type {{ version: string }} */ (await readJson(manifest));
-  const what = { name, server: server.version, node: cell.node, ioredis };
-  say(`=== ${name}: ${what.server}, Node ${what.node}, ioredis ${ioredis}`);
+  const found = /** @type {{ name: string, version: string }} */ (await readJson(manifest));
+  const client = `${found.name} ${found.version}`;
+  const what = { name, server: server.version, node: cell.node, client };
+  say(`=== ${name}: ${what.server}, Node ${what.node}, ${client}`);
   const path = [server.folder, node, process.env.PATH].join(delimiter);
   const where = { root, path, paths };
   const tests = await run(name, 'test', where);

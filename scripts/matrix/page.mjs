@@ -4,7 +4,7 @@ import * as prettier from 'prettier';
 import { CELLS, SERVERS } from './cells.mjs';
 
 const PAGE = fileURLToPath(new URL('../../docs/compatibility.md', import.meta.url));
-const HEAD = ['cell', 'server', 'Node', 'ioredis', '`npm test`', '`npm run test:faults`'];
+const HEAD = ['cell', 'server', 'Node', 'client', '`npm test`', '`npm run test:faults`'];
 const COLUMNS = [...HEAD, 'skipped, because', 'on'];
 /** A cell says so from when it comes into the matrix until it is run. */
 export const NOT_RUN = 'not yet run';
@@ -20,7 +20,7 @@ const SECTION = /(<!-- npm run matrix -->\n)(.*?)(<!-- end -->)/s;
  * @property {string} name
  * @property {string} server
  * @property {string} node
- * @property {string} ioredis
+ * @property {string} client
  * @property {readonly [Counts, Counts]} counts of `npm test` and of `npm run test:faults`
  */
 
@@ -45,7 +45,7 @@ export function rowsOf(page) {
  * @param {string} today
  * @returns {string[]}
  */
-export function rowOf({ name, server, node, ioredis, counts }, today) {
+export function rowOf({ name, server, node, client, counts }, today) {
   /** @type {Map<string, number>} */
   const skipped = new Map();
   for (const [reason, count] of counts.flatMap((run) => Object.entries(run.skipped)))
@@ -55,12 +55,16 @@ export function rowOf({ name, server, node, ioredis, counts }, today) {
     const text = `${passed.toLocaleString('en')} passed`;
     return failed > 0 ? `${text}, **${failed} failed**` : text;
   });
-  return [name, server, node, ioredis, ...ran, reasons.join('. ') || 'none', today];
+  return [name, server, node, client, ...ran, reasons.join('. ') || 'none', today];
 }
+
+/** @param {string} ioredis as a cell has it */
+export const clientOf = (ioredis) =>
+  ioredis.startsWith('npm:') ? ioredis.slice(4).replace('@', ' ') : `ioredis ${ioredis}`;
 
 /** @param {import('./cells.mjs').Cell} cell */
 const unknownRow = ({ name, server, node, ioredis = '6' }) => [
-  ...[name, SERVERS[server]?.version ?? '', node, ioredis],
+  ...[name, SERVERS[server]?.version ?? '', node, clientOf(ioredis)],
   ...[NOT_RUN, NOT_RUN, '', ''],
 ];
 

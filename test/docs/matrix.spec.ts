@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { CELLS, SERVERS } from '../../scripts/matrix/cells.mjs';
-import { NOT_RUN, rowOf, rowsOf, withRows } from '../../scripts/matrix/page.mjs';
+import { clientOf, NOT_RUN, rowOf, rowsOf, withRows } from '../../scripts/matrix/page.mjs';
 import { pageOf } from '../support/proofs.js';
 
 const PAGE = pageOf('docs/compatibility.md');
@@ -17,14 +17,14 @@ describe('the matrix in docs/compatibility.md', () => {
       const [, ...row] = ROWS.find(([first]) => first === name) ?? [];
       const version = SERVERS[server]?.version ?? '';
       if (row.includes(NOT_RUN)) {
-        expect(row).toEqual([version, node, ioredis ?? '6', NOT_RUN, NOT_RUN, '', '']);
+        expect(row).toEqual([version, node, clientOf(ioredis ?? '6'), NOT_RUN, NOT_RUN, '', '']);
         return;
       }
       const count = /^[\d,]+ passed$/;
       expect(row).toEqual([
         expect.stringMatching(`^${version}\\.\\d+$`),
         node,
-        ioredis ?? expect.stringMatching(/^6\./),
+        expect.stringMatching(`^${clientOf(ioredis ?? '6')}`),
         expect.stringMatching(count),
         expect.stringMatching(count),
         expect.stringMatching(/^(none|\d+: .+)$/),
@@ -40,7 +40,7 @@ describe('the matrix in docs/compatibility.md', () => {
 
 describe('the page that the matrix writes', () => {
   const result = {
-    ...{ name: 'redis-6.2', server: 'Redis 6.2.5', node: '20.19.0', ioredis: '6.0.0' },
+    ...{ name: 'redis-6.2', server: 'Redis 6.2.5', node: '20.19.0', client: 'ioredis 6.0.0' },
     counts: [
       { passed: 7_402, failed: 0, skipped: { 'no TLS': 11, 'no messages': 4 } },
       { passed: 1_600, failed: 2, skipped: { 'no messages': 2 } },

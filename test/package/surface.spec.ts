@@ -71,11 +71,11 @@ describe('package.json of the library', () => {
     expect(loading).toEqual([]);
   });
 
-  it('asks for those peers that are not optional, at the root for those of Nest, and for metrics for none of them', () => {
-    const required = peers.filter((name) => !optional.includes(name));
-    expect(packagesOf('core')).toEqual(required);
+  it('asks for no peer but the types of ioredis, at the root also for those of Nest, and for metrics for none of them', () => {
+    expect(peers.filter((name) => !optional.includes(name))).toEqual([]);
+    expect(packagesOf('core')).toEqual(['ioredis']);
     const ofNest = ['@nestjs/common', '@nestjs/core', 'rxjs'];
-    expect(packagesOf('index')).toEqual([...ofNest, ...required].sort());
+    expect(packagesOf('index')).toEqual([...ofNest, 'ioredis'].sort());
     expect(packagesOf('prometheus')).toEqual(['prom-client']);
     expect(packagesOf('otel')).toEqual(['@opentelemetry/api']);
   });

@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import { useRealRedis } from '../support/set-up.js';
 import { Consumer } from './consumer.js';
 
@@ -19,7 +21,7 @@ const loaded = (load: string) => `
 
 const OF_NEST = /^(@nestjs\b|rxjs$|reflect-metadata$)/;
 
-/** An application that has ioredis, and no package of Nest. */
+/** An application that has iovalkey in place of ioredis, and no package of Nest. */
 describe('without-nest', () => {
   const redis = useRealRedis();
   let consumer: Consumer;
@@ -29,12 +31,12 @@ describe('without-nest', () => {
     await consumer.install();
   });
 
-  it('needs no package but ioredis', async () => {
+  it('needs no package but a client', async () => {
     const { stdout } = await consumer.npm('ls', '--all', '--parseable');
     const installed = stdout.trim().split(/[\r\n]+/);
     const names = installed.map((path) => path.split(/node_modules[\\/]/).at(-1) ?? '');
-    expect(names).toEqual(expect.arrayContaining(['ioredis', 'nestjs-redis-lock']));
-    expect(names.filter((name) => OF_NEST.test(name))).toEqual([]);
+    expect(names).toEqual(expect.arrayContaining(['iovalkey', 'nestjs-redis-lock']));
+    expect(names.filter((name) => name === 'ioredis' || OF_NEST.test(name))).toEqual([]);
   });
 
   it('compiles, and the types of all packages with it', async () => {
@@ -45,7 +47,8 @@ describe('without-nest', () => {
   it('takes locks, hears of them, and ends by itself', async () => {
     const { stdout, stderr } = await consumer.npm('start', '--silent');
     const events = ['opened', 'acquired', 'acquired', 'released', 'released'];
-    expect([JSON.parse(stdout), stderr]).toEqual([{ lease: 'held', events }, '']);
+    const leases = ['held', 'held'];
+    expect([JSON.parse(stdout), stderr]).toEqual([{ leases, events: [...events, ...events] }, '']);
     expect([await redis.admin.keys('*'), await redis.clients()]).toEqual([[], []]);
   });
 
@@ -56,10 +59,28 @@ describe('without-nest', () => {
       'require where it cannot load ES modules',
       `require(require.resolve('nestjs-redis-lock/package.json').replace('package.json', 'dist/cjs/core.js'))`,
     ],
-  ])('loads no module of Nest by %s', async (_, load) => {
-    const packages = (await consumer.evaluate(loaded(load))) as string[];
-    expect(packages).toEqual(expect.arrayContaining(['ioredis', 'nestjs-redis-lock']));
-    expect(packages.filter((name) => OF_NEST.test(name))).toEqual([]);
+  ])('loads no module of another package by %s', async (_, load) => {
+    expect(await consumer.evaluate(loaded(load))).toEqual(['nestjs-redis-lock']);
+  });
+
+  it('hears which clients it may install when it has none', async () => {
+    const [installed, away] = ['iovalkey', 'iovalkey-away'].map((name) =>
+      join(consumer.folder, 'node_modules', name),
+    ) as [string, string];
+    await rename(installed, away);
+    const messages = await consumer.evaluate(`
+      const { openLocks } = await import('nestjs-redis-lock/core');
+      const messageOf = (options) => {
+        try {
+          openLocks(options);
+        } catch ({ code, message }) {
+          return [code, message];
+        }
+      };
+      console.log(JSON.stringify([messageOf({}), messageOf({ connection: { host: 'redis' } })]));`);
+    await rename(away, installed);
+    const told = ['LOCK_CONFIGURATION', expect.stringContaining('npm install ioredis')];
+    expect(messages).toEqual([told, told]);
   });
 
   it('is told what the root lacks', async () => {

@@ -125,12 +125,7 @@ export class ClientConnection implements RedisConnection {
 
   get isUp(): boolean {
     // Calls that wait for the connection must not be overtaken by one that waits for its database.
-    return this.#isReady && this.#database?.isArriving !== true;
-  }
-
-  /** A client may stay ready for a moment after its end. */
-  get #isReady(): boolean {
-    return this.client.isReady && !(this.#isClosed && this.isOurs);
+    return this.client.isReady && this.#database?.isArriving !== true;
   }
 
   get sendCount(): number {
@@ -214,7 +209,7 @@ export class ClientConnection implements RedisConnection {
    */
   readonly prepare = (): Promise<void> | undefined => {
     const isChosen = this.#database?.isConfirmed !== false;
-    if (!(isChosen ? this.#isReady : this.isUp)) {
+    if (!(isChosen ? this.client.isReady : this.isUp)) {
       this.open();
       throw this.#notConnected();
     }
@@ -242,7 +237,7 @@ export class ClientConnection implements RedisConnection {
     const { client } = this;
     const now = this.clock.now();
     if (isCluster(client) || !client.reconnects) return;
-    if (!this.#isReady || now - this.#leftAt < LEAVE_AGAIN_MS) return;
+    if (!this.client.isReady || now - this.#leftAt < LEAVE_AGAIN_MS) return;
     this.#leftAt = now;
     client.reconnect();
   };

@@ -22,7 +22,8 @@ export interface RedLockOptions {
 /** Every option is optional. Every time is in milliseconds. */
 export interface RedisLockOptions extends Partial<Omit<LockSettings, 'name' | keyof LockTuning>> {
   /**
-   * A url, ioredis options, or a `Redis` or `Cluster` of yours, which this library never closes.
+   * A url, ioredis options, or a `Redis` or `Cluster` of yours (ioredis or iovalkey), which this
+   * library never closes.
    * The first wait opens a second connection, for messages.
    * @default 'redis://127.0.0.1:6379'
    */

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import * as iovalkey from 'iovalkey';
 import { LockConfigurationError } from '../core/api/errors.js';
 import { isCluster, reconnectDelayMs } from '../connection/client.js';
 import { chooseClient, type ConnectionOption } from './choose-client.js';
@@ -203,7 +204,8 @@ describe('chooseClient', () => {
   });
 
   it('is typed for what it takes', () => {
-    const options: ConnectionOption[] = ['redis://host', {}, new Redis(LAZY)];
+    const fork = [new iovalkey.Redis(LAZY), new iovalkey.Cluster([{ host: 'c' }], LAZY)];
+    const options: ConnectionOption[] = ['redis://host', {}, new Redis(LAZY), ...fork];
     for (const option of options) choose(option);
   });
 });

@@ -8,8 +8,16 @@ import { IoredisCluster } from './ioredis-cluster.js';
 import { DISCONNECT_MS, nodeOf } from './ioredis-node.js';
 import { installedPackage } from './packages.js';
 
+/** A `Redis` or `Cluster` of iovalkey, by its shape: not every application has its types. */
+export interface IovalkeyClient {
+  readonly status: string;
+  readonly options: object;
+  evalsha(...words: unknown[]): Promise<unknown>;
+  duplicate(...options: never[]): unknown;
+}
+
 /** A url, ioredis options (Sentinel's included), or a client of the caller. */
-export type ConnectionOption = string | RedisOptions | Redis | Cluster;
+export type ConnectionOption = string | RedisOptions | Redis | Cluster | IovalkeyClient;
 
 /** The same for one server that stands alone. */
 export type NodeOption = Exclude<ConnectionOption, Cluster>;
@@ -37,11 +45,11 @@ export function chooseClient(connection: unknown): ClientChoice {
   }
   if (typeof connection === 'string') {
     refuseUrl(connection);
-    const { Redis } = installedPackage();
-    const client = new Redis(connection, OUR_DEFAULTS);
     // ioredis reads options from the query of a url.
-    refuseUnusable(client.options, false);
-    return { client: nodeOf(client), isOurs: true };
+    const [, query] = connection.split('?', 2);
+    refuseUnusable(Object.fromEntries(new URLSearchParams(query)), false);
+    const { Redis } = installedPackage();
+    return { client: nodeOf(new Redis(connection, OUR_DEFAULTS)), isOurs: true };
   }
   if (!isOptions(connection)) throw new LockConfigurationError(whatIsWrong(connection));
   refuse('connection', optionsProblem(connection));

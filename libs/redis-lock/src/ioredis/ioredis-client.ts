@@ -31,14 +31,17 @@ const EVENTS: Readonly<Record<keyof ClientEvents, readonly string[]>> = {
 
 /** The common part of a `Redis` and a `Cluster`. */
 export abstract class IoredisClient<Inner extends Redis | Cluster> {
+  #isEnded = false;
+
   constructor(readonly inner: Inner) {}
 
   get status(): ClientStatus {
-    return STATUS[this.inner.status] ?? 'away';
+    return this.#isEnded ? 'ended' : (STATUS[this.inner.status] ?? 'away');
   }
 
+  /** ioredis stays ready for a moment after its end. */
   get isReady(): boolean {
-    return this.inner.status === 'ready';
+    return this.inner.status === 'ready' && !this.#isEnded;
   }
 
   async connect(): Promise<void> {
@@ -47,6 +50,7 @@ export abstract class IoredisClient<Inner extends Redis | Cluster> {
 
   /** A second end of ioredis would only keep the process alive. */
   end(): void {
+    this.#isEnded = true;
     if (this.inner.status !== 'end') this.inner.disconnect();
   }
 

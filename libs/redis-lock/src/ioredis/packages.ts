@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import type * as ioredis from 'ioredis';
 
 import { LockConfigurationError } from '../core/api/errors.js';
@@ -9,8 +10,8 @@ export type Package = Pick<typeof ioredis, 'Redis' | 'Cluster' | 'Command' | 'Pi
 /** The first that is installed opens urls. */
 const NAMES = ['ioredis', 'iovalkey'] as const;
 
-// At the first need: an application may have one of them, or a client of another package.
-const requirePackage = createRequire(import.meta.url);
+/** A bundle has no place of its own, or one that was left behind: it finds packages where it runs. */
+const places = () => [import.meta.url as string | undefined, join(process.cwd(), 'bundle.js')];
 
 /**
  * The package for clients of this library's own.
@@ -39,12 +40,14 @@ function* installed(): Generator<Package> {
 }
 
 function packageNamed(name: string): Package | undefined {
-  try {
-    return requirePackage(name) as Package;
-  } catch (error) {
-    // The package may be there, and lack one of its own.
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'MODULE_NOT_FOUND' && message.includes(`'${name}'`)) return undefined;
-    throw error;
+  for (const place of places()) {
+    try {
+      if (place !== undefined) return createRequire(place)(name) as Package;
+    } catch (error) {
+      // The package may be there, and lack one of its own.
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code !== 'MODULE_NOT_FOUND' || !message.includes(`'${name}'`)) throw error;
+    }
   }
+  return undefined;
 }
