@@ -59,4 +59,4 @@ export { openLocks, type OpenLocksOptions } from './family/open-locks.js';
 export type { LockEventMessage } from './family/event-channel.js';
 export type { LockFamily } from './family/lock-family.js';
 export type { RedisLockOptions } from './family/options.js';
-export type { ConnectionOption } from './ioredis/choose-client.js';
+export type { ConnectionOption, IovalkeyClient } from './ioredis/choose-client.js';
