@@ -23,6 +23,8 @@ const MONITOR = new RegExp(`^${LIB}/primitives/monitor/`);
 /** It knows Redis, and no client of it. */
 const CONNECTION = new RegExp(`^${LIB}/connection/`);
 const ADAPTER = new RegExp(`^${LIB}/ioredis/`);
+/** It has a subpath of its own. */
+const NODE_REDIS = new RegExp(`^${LIB}/node-redis/`);
 const FAMILY = new RegExp(`^${LIB}/family/`);
 const NEST = new RegExp(`^${LIB}/nest/`);
 const TESTING = new RegExp(`^${LIB}/testing/`);
@@ -79,6 +81,11 @@ const ROOMS = [
     says: 'the ioredis room imports the rooms below it, and the types of ioredis: it is loaded when it is needed',
   },
   {
+    files: NODE_REDIS,
+    allows: () => [NODE, ...upTo(FLOORS.indexOf('redis/')), CONNECTION, NODE_REDIS],
+    says: 'the node-redis room imports the rooms below it only: its package is loaded when it is needed',
+  },
+  {
     files: FAMILY,
     allows: () => [NODE, CORE, PRIMITIVES, CONNECTION, ADAPTER, FAMILY],
     says: 'family imports primitives, core, the connection and the ioredis room only, and no framework',
@@ -95,8 +102,8 @@ const ROOMS = [
   },
   {
     files: new RegExp(`^${LIB}/cli/`),
-    allows: () => [NODE, CORE, PRIMITIVES, CONNECTION, ADAPTER, CLI],
-    says: 'the command line imports core, primitives, the connection and the ioredis room only',
+    allows: () => [NODE, CORE, PRIMITIVES, CONNECTION, ADAPTER, NODE_REDIS, CLI],
+    says: 'the command line imports core, primitives, the connection and the rooms of clients only',
   },
   ...Object.entries(TELEMETRY).map(([name, packages]) => ({
     files: integration(name),
@@ -117,6 +124,11 @@ const ROOMS = [
     files: new RegExp(`^${LIB}/index\\.ts$`),
     allows: () => [new RegExp(`^${LIB}/core\\.js$`), NEST],
     says: 'the public surface exports what the rooms hold, and never what needs another package',
+  },
+  {
+    files: new RegExp(`^${LIB}/node-redis\\.ts$`),
+    allows: () => [CONNECTION, NODE_REDIS],
+    says: 'the surface of node-redis exports what its own room and the connection hold',
   },
   {
     files: new RegExp(`^${LIB}/`),

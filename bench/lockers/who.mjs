@@ -1,5 +1,6 @@
-/** Files of this folder: ours, the protocol by hand, and six other libraries. */
+/** Files of this folder: ours, also over node-redis, the protocol by hand, and six other libraries. */
 export const OURS = 'ours';
+const OVER_NODE_REDIS = 'our-node-redis';
 export const RAW = 'raw';
 
 const PEERS = [
@@ -11,7 +12,7 @@ const PEERS = [
   'node-redisson',
 ];
 
-export const ALL = [OURS, RAW, ...PEERS];
+export const ALL = [OURS, OVER_NODE_REDIS, RAW, ...PEERS];
 
 /** @param {string} locker a file of this folder, also of another lock of a peer */
 export const isPeer = (locker) => PEERS.some((peer) => locker.startsWith(peer));

@@ -68,6 +68,7 @@ const IOVALKEY = 'npm:iovalkey@0.4.0';
  * @property {string} name what it varies
  * @property {string} server a key of `SERVERS`
  * @property {string} node
+ * @property {string} [client] the tests reach Redis by it; test/support/client.ts knows the names
  * @property {string | undefined} ioredis its version, or a package for it; undefined: as in package-lock.json
  */
 
@@ -81,4 +82,6 @@ export const CELLS = [
     .map(([name, node]) => ({ ...BASE, name, node })),
   { ...BASE, name: 'ioredis-5.4', ioredis: OLDEST_IOREDIS },
   { ...BASE, name: 'iovalkey', ioredis: IOVALKEY },
+  { ...BASE, name: 'node-redis-5', client: 'node-redis-5' },
+  { ...BASE, name: 'node-redis-6', client: 'node-redis-6' },
 ];

@@ -57,10 +57,10 @@ async function countsIn(file) {
  * Runs an npm script in a cell. Its output is in a file, of which a failed run shows the end.
  * @param {string} cell
  * @param {string} script
- * @param {{ root: string, path: string, paths: string[] }} where
+ * @param {{ root: string, path: string, paths: string[], client: string }} where
  * @returns {Promise<Counts>}
  */
-async function run(cell, script, { root, path, paths }) {
+async function run(cell, script, { root, path, paths, client }) {
   const base = join(CACHE, `${cell}-${script.replace(':', '-')}`);
   const [log, report] = [`${base}.log`, `${base}.json`];
   await rm(report, { force: true });
@@ -69,7 +69,11 @@ async function run(cell, script, { root, path, paths }) {
   const startedAt = performance.now();
   const args = npmCommand('run', script, '--', '--json', `--outputFile=${report}`, ...paths);
   const child = spawn(...args, {
-    ...{ cwd: root, env: { ...process.env, PATH: path, REDIS: 'real' }, detached: true },
+    ...{
+      cwd: root,
+      env: { ...process.env, PATH: path, REDIS: 'real', CLIENT: client },
+      detached: true,
+    },
     stdio: ['ignore', output, output],
   });
   // npm does not end what it has started; all of it is one process group.
@@ -97,6 +101,11 @@ async function run(cell, script, { root, path, paths }) {
   return { passed: counts.passed, failed, skipped: counts.skipped };
 }
 
+/** The folder of the client of a cell. @param {Omit<import('./cells.mjs').Cell, 'name'>} cell */
+function packageOf({ client = 'ioredis' }) {
+  return { 'node-redis-5': 'redis-5', 'node-redis-6': 'redis' }[client] ?? 'ioredis';
+}
+
 /**
  * Written at the end: a test of the next cell would refuse the failures of this one.
  * @type {import('./page.mjs').Result[]}
@@ -112,13 +121,13 @@ async function runCell({ name, ...cell }, paths) {
   const server = await provideServer(cell.server);
   const node = await provideNode(cell.node);
   const root = cell.ioredis === undefined ? ROOT : await copyWithIoredis(cell.ioredis);
-  const manifest = join(root, 'node_modules', 'ioredis', 'package.json');
+  const manifest = join(root, 'node_modules', packageOf(cell), 'package.json');
   const found = /** @type {{ name: string, version: string }} */ (await readJson(manifest));
-  const client = `${found.name} ${found.version}`;
+  const client = `${cell.client === undefined ? found.name : 'node-redis'} ${found.version}`;
   const what = { name, server: server.version, node: cell.node, client };
   say(`=== ${name}: ${what.server}, Node ${what.node}, ${client}`);
   const path = [server.folder, node, process.env.PATH].join(delimiter);
-  const where = { root, path, paths };
+  const where = { root, path, paths, client: cell.client ?? 'ioredis' };
   const tests = await run(name, 'test', where);
   if (paths.length > 0) return tests.failed === 0;
   const faults = await run(name, 'test:faults', where);

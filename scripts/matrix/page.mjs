@@ -58,13 +58,15 @@ export function rowOf({ name, server, node, client, counts }, today) {
   return [name, server, node, client, ...ran, reasons.join('. ') || 'none', today];
 }
 
-/** @param {string} ioredis as a cell has it */
-export const clientOf = (ioredis) =>
-  ioredis.startsWith('npm:') ? ioredis.slice(4).replace('@', ' ') : `ioredis ${ioredis}`;
+/** @param {Pick<import('./cells.mjs').Cell, 'ioredis' | 'client'>} cell */
+export const clientOf = ({ ioredis = '6', client }) => {
+  if (client !== undefined) return client.replace(/-(\d+)$/, ' $1');
+  return ioredis.startsWith('npm:') ? ioredis.slice(4).replace('@', ' ') : `ioredis ${ioredis}`;
+};
 
 /** @param {import('./cells.mjs').Cell} cell */
-const unknownRow = ({ name, server, node, ioredis = '6' }) => [
-  ...[name, SERVERS[server]?.version ?? '', node, clientOf(ioredis)],
+const unknownRow = ({ name, server, node, ...client }) => [
+  ...[name, SERVERS[server]?.version ?? '', node, clientOf(client)],
   ...[NOT_RUN, NOT_RUN, '', ''],
 ];
 

@@ -13,18 +13,18 @@ describe('the matrix in docs/compatibility.md', () => {
 
   it.each(CELLS.map((cell) => [cell.name, cell] as const))(
     '%s is what the script provides, and nothing in it has failed',
-    (name, { server, node, ioredis }) => {
+    (name, { server, node, ...client }) => {
       const [, ...row] = ROWS.find(([first]) => first === name) ?? [];
       const version = SERVERS[server]?.version ?? '';
       if (row.includes(NOT_RUN)) {
-        expect(row).toEqual([version, node, clientOf(ioredis ?? '6'), NOT_RUN, NOT_RUN, '', '']);
+        expect(row).toEqual([version, node, clientOf(client), NOT_RUN, NOT_RUN, '', '']);
         return;
       }
       const count = /^[\d,]+ passed$/;
       expect(row).toEqual([
         expect.stringMatching(`^${version}\\.\\d+$`),
         node,
-        expect.stringMatching(`^${clientOf(ioredis ?? '6')}`),
+        expect.stringMatching(`^${clientOf(client)}`),
         expect.stringMatching(count),
         expect.stringMatching(count),
         expect.stringMatching(/^(none|\d+: .+)$/),

@@ -4,7 +4,7 @@ describeConsumer('nest-12-esm', {
   versions: {
     '@nestjs/core': /^12\./,
     '@nestjs/swagger': /^12\./,
-    ioredis: /^6\./,
+    redis: /^6\./,
     typescript: /^6\./,
   },
   lacks: ['throttler'],

@@ -6,6 +6,7 @@ import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
 import type { Clock } from '../../../libs/redis-lock/src/core/time/clock.js';
 import type { RedisConnection } from '../../../libs/redis-lock/src/core/redis/connection.js';
 import { openConnection } from '../../../libs/redis-lock/src/ioredis/open-connection.js';
+import { overClient } from '../../support/client.js';
 
 export interface ApplicationOptions {
   publish?: LockSettings['publish'];
@@ -41,7 +42,7 @@ export function openApplication(
     },
   };
   const context = new LockContext(
-    decorate(openConnection(connection, undefined, publish)),
+    decorate(openConnection(overClient(connection), undefined, publish)),
     { observer, ...settings },
     clock,
   );

@@ -9,6 +9,7 @@ import {
   openConnection,
   prepareConnection,
 } from '../../../libs/redis-lock/src/ioredis/open-connection.js';
+import { overClient } from '../client.js';
 import { serve } from '../worker.js';
 
 /** Callers side by side. */
@@ -129,10 +130,10 @@ const api = {
   requestsAlive,
   closeRequests: () => requests.first.close(),
   open: (url: string) => {
-    context = new LockContext(openConnection(url));
+    context = new LockContext(openConnection(overClient(url)));
     locks = new LockService(context);
     services = servicesOf(context);
-    rival = new LockContext(openConnection(url));
+    rival = new LockContext(openConnection(overClient(url)));
     rivals = new LockService(rival);
   },
   footprint,

@@ -1,6 +1,7 @@
 import type { LockSettings } from '../../../libs/redis-lock/src/core/api/settings.js';
 import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
 import { openConnection } from '../../../libs/redis-lock/src/ioredis/open-connection.js';
+import { overClient } from '../client.js';
 import { SemaphoreService } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import type { SemaphoreAcquireOptions } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore.js';
 import { report, serve } from '../worker.js';
@@ -10,7 +11,7 @@ let semaphores: SemaphoreService;
 
 const api = {
   open(url: string, settings: Partial<LockSettings> = {}): void {
-    context = new LockContext(openConnection(url), settings);
+    context = new LockContext(openConnection(overClient(url)), settings);
     semaphores = new SemaphoreService(context);
   },
 

@@ -155,6 +155,8 @@ export class ClientConnection implements RedisConnection {
 
   flush(): void {
     this.#batches.flush(true);
+    // Also what was sent before, in the same turn of the event loop.
+    this.client.flush?.();
   }
 
   listen(channel: string, listener: ChannelListener): () => void {

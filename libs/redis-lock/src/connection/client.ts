@@ -1,6 +1,7 @@
 /**
- * The part of a Redis client that locks need. `ioredis/` has it for ioredis and iovalkey. Words of
- * commands are those of Redis, and a client sends them as they are.
+ * The part of a Redis client that locks need. `ioredis/` has it for ioredis and iovalkey, and
+ * `node-redis/` for node-redis. Words of commands are those of Redis, and a client sends them as
+ * they are.
  */
 export type Client = NodeClient | ClusterClient;
 
@@ -68,6 +69,8 @@ interface AnyClient {
   evaluate(command: 'eval' | 'evalsha', words: Evaluated): Promise<unknown>;
   /** As `evaluate` by the digest, without a promise. A client without this method has no such way. */
   evaluateFor?<Sent>(words: Evaluated, sent: Sent, listener: AnswerListener<Sent>): void;
+  /** Writes at once what was sent. A client without this method always does. */
+  flush?(): void;
 }
 
 export type Listener<Event extends keyof ClientEvents> = (...details: ClientEvents[Event]) => void;

@@ -1,6 +1,6 @@
 import { LockBackendError } from '../core/api/errors.js';
 import { helperKey } from '../core/redis/key-names.js';
-import { outOfScope, type Clock } from '../core/time/clock.js';
+import { outOfScope, type Clock, type Timer } from '../core/time/clock.js';
 import type { ScriptCall } from '../core/redis/script.js';
 import type { NodeClient } from './client.js';
 import {
@@ -118,10 +118,12 @@ export class ReplicatedConnection {
       for (const call of group) call.reject(call.isResent ? brokenError() : why);
       return;
     }
+    const silent = this.#endIfSilent(client);
     const replies = Promise.allSettled(group.map((call) => this.#send(client, call)));
     const mark = this.#isFresh ? this.#mark(client, group[0] as ReplicatedCall) : undefined;
     const count = client.send('wait', minReplicas, WAIT_MS).then(Number);
     const [marked, counted] = await Promise.allSettled([mark, count]);
+    this.clock.cancel(silent);
     const confirmed = marked.status === 'rejected' ? marked : counted;
     if (confirmed.status === 'fulfilled') this.#isFresh = false;
     const again: ReplicatedCall[] = [];
@@ -210,11 +212,7 @@ export class ReplicatedConnection {
     client.on('ended', () => {
       if (this.#client === client) this.#client = undefined;
     });
-    // ioredis waits without a limit for a server that accepts a connection and never answers.
-    const silent = this.clock.after(CONNECT_MS, () => {
-      client.end();
-    });
-    silent?.unref();
+    const silent = this.#endIfSilent(client);
     try {
       await outOfScope(() => client.connect());
       await this.#agree(client);
@@ -222,6 +220,15 @@ export class ReplicatedConnection {
       this.clock.cancel(silent);
     }
     return client;
+  }
+
+  /** A client waits without a limit for a server that accepts a connection and never answers. */
+  #endIfSilent(client: NodeClient): Timer | undefined {
+    const silent = this.clock.after(CONNECT_MS, () => {
+      client.end();
+    });
+    silent?.unref();
+    return silent;
   }
 
   /**

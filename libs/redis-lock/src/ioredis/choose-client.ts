@@ -1,5 +1,6 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
+import { broughtChoice, type BroughtClient } from '../connection/brought-client.js';
 import { reconnectDelayMs, type Client, type ClientChoice } from '../connection/client.js';
 import { describeValue, LockConfigurationError } from '../core/api/errors.js';
 import { hasMethods, isPlainObject } from '../core/api/shapes.js';
@@ -17,7 +18,8 @@ export interface IovalkeyClient {
 }
 
 /** A url, ioredis options (Sentinel's included), or a client of the caller. */
-export type ConnectionOption = string | RedisOptions | Redis | Cluster | IovalkeyClient;
+export type ConnectionOption =
+  string | RedisOptions | Redis | Cluster | IovalkeyClient | BroughtClient;
 
 /** The same for one server that stands alone. */
 export type NodeOption = Exclude<ConnectionOption, Cluster>;
@@ -38,6 +40,8 @@ const OUR_DEFAULTS = {
  * @throws {LockConfigurationError} it is no ioredis client, or locks cannot work with it
  */
 export function chooseClient(connection: unknown): ClientChoice {
+  const choice = broughtChoice(connection);
+  if (choice !== undefined) return choice;
   if (isClient(connection)) {
     refuseState(connection);
     refuseUnusable(optionsOf(connection), isCluster(connection));
@@ -131,7 +135,7 @@ function unusable(options: RedisOptions): string | undefined {
   return undefined;
 }
 
-function refuseUrl(url: string): void {
+export function refuseUrl(url: string): void {
   const problem = urlProblem(url);
   if (problem === undefined) return;
   throw new LockConfigurationError(
@@ -146,7 +150,7 @@ function whatIsWrong(value: unknown): string {
     return `${wanted}, not undefined: is an environment variable missing? Leave connection out for ${DEFAULT_URL}`;
   }
   if (hasMethods(value, 'sendCommand')) {
-    return `${wanted}; this looks like a client of another package, such as node-redis`;
+    return `${wanted}; this looks like a client of another package, such as node-redis: pass nodeRedis(client) of nestjs-redis-lock/node-redis`;
   }
   return `${wanted}, not ${describeValue(value)}`;
 }

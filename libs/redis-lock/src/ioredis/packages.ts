@@ -1,17 +1,13 @@
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import type * as ioredis from 'ioredis';
 
 import { LockConfigurationError } from '../core/api/errors.js';
+import { loadPackage } from '../connection/load-package.js';
 
 /** ioredis, or iovalkey, which is a copy of ioredis 5. */
 export type Package = Pick<typeof ioredis, 'Redis' | 'Cluster' | 'Command' | 'Pipeline'>;
 
 /** The first that is installed opens urls. */
 const NAMES = ['ioredis', 'iovalkey'] as const;
-
-/** A bundle has no place of its own, or one that was left behind: it finds packages where it runs. */
-const places = () => [import.meta.url as string | undefined, join(process.cwd(), 'bundle.js')];
 
 /**
  * The package for clients of this library's own.
@@ -26,6 +22,10 @@ export function installedPackage(): Package {
   );
 }
 
+export function isInstalled(): boolean {
+  return installed().next().done !== true;
+}
+
 /** The package that has made this client; undefined if it is another copy. */
 export function packageOf(client: unknown): Package | undefined {
   for (const one of installed()) if (client instanceof one.Redis) return one;
@@ -34,20 +34,7 @@ export function packageOf(client: unknown): Package | undefined {
 
 function* installed(): Generator<Package> {
   for (const name of NAMES) {
-    const found = packageNamed(name);
-    if (found !== undefined) yield found;
+    const found = loadPackage(name);
+    if (found !== undefined) yield found as Package;
   }
-}
-
-function packageNamed(name: string): Package | undefined {
-  for (const place of places()) {
-    try {
-      if (place !== undefined) return createRequire(place)(name) as Package;
-    } catch (error) {
-      // The package may be there, and lack one of its own.
-      const { code, message } = error as NodeJS.ErrnoException;
-      if (code !== 'MODULE_NOT_FOUND' || !message.includes(`'${name}'`)) throw error;
-    }
-  }
-  return undefined;
 }

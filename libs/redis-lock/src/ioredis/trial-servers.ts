@@ -1,8 +1,13 @@
-import { readFileSync } from 'node:fs';
 import type { Redis, RedisOptions } from 'ioredis';
 
-import type { Client } from '../connection/client.js';
-import { LockConfigurationError } from '../core/api/errors.js';
+import {
+  addressOf,
+  credentialsOf,
+  named,
+  tlsOf,
+  type Server,
+  type Target,
+} from '../connection/trial.js';
 import { chooseClient, clientOf } from './choose-client.js';
 import { DISCONNECT_MS } from './ioredis-node.js';
 import { installedPackage } from './packages.js';
@@ -10,41 +15,12 @@ import { installedPackage } from './packages.js';
 const CONNECT_MS = 3_000;
 const COMMAND_MS = 2_000;
 
-/** The servers that the command line names. */
-export interface Target {
-  readonly urls: readonly string[];
-  readonly isCluster: boolean;
-  /** The name of the master, if the urls are those of its sentinels. */
-  readonly sentinel: string | undefined;
-  /** The file of a certificate authority. */
-  readonly ca: string | undefined;
-  readonly username: string | undefined;
-  readonly password: string | undefined;
-}
-
-/** A single server, the present master of sentinels, or a Cluster. */
-export interface Server {
-  readonly name: string;
-  readonly client: Client;
-  /** The keyPrefix of ioredis in the url, which this file removes. */
-  readonly refusedPrefix: string | undefined;
-  /** Another client, with the check that ioredis makes by default. */
-  checked(): Client;
-}
-
 /**
  * Creates the clients, and connects none.
  * @throws {LockConfigurationError} the locks could not use them
  */
-export function serversOf(target: Target): Server[] {
+export function ioredisServers(target: Target): Server[] {
   const { urls } = target;
-  for (const url of urls) {
-    // Without its options, which are checked below.
-    chooseClient(url.replace(/\?.*$/s, ''));
-    if (target.ca !== undefined && !url.startsWith('rediss:')) {
-      throw new LockConfigurationError('--ca needs a url that begins with rediss://');
-    }
-  }
   if (target.isCluster) return [clusterOf(target)];
   if (target.sentinel !== undefined) return [masterOf(target, target.sentinel)];
   return urls.map((url) => serverOf(url, target));
@@ -65,7 +41,7 @@ function quick({ username, password }: Target) {
 
 function serverOf(url: string, target: Target): Server {
   // The url wins.
-  const client = new (installedPackage().Redis)(url, { ...quick(target), ...tlsOf(target, url) });
+  const client = new (installedPackage().Redis)(url, { ...quick(target), ...withTls(target, url) });
   const { keyPrefix = '', host, port, path } = client.options;
   client.options.keyPrefix = '';
   chooseClient(client);
@@ -85,7 +61,7 @@ function clusterOf(target: Target): Server {
         found(null, address);
       },
     }),
-    redisOptions: { ...quick(target), ...credentialsOf(first), ...tlsOf(target, first) },
+    redisOptions: { ...quick(target), ...credentialsOf(first), ...withTls(target, first) },
   });
   const checked = () => {
     const enableReadyCheck = true;
@@ -107,7 +83,7 @@ function masterOf(target: Target, name: string): Server {
     ...{ sentinels, name, sentinelRetryStrategy: () => null },
     ...(username !== undefined && { sentinelUsername: username }),
     ...(password !== undefined && { sentinelPassword: password }),
-    ...tlsOf(target, first),
+    ...withTls(target, first),
     ...(first.startsWith('rediss:') && { enableTLSForSentinelMode: true }),
   });
   const at = `${name}@${sentinels.map(named).join(',')}`;
@@ -119,35 +95,7 @@ function over(name: string, client: Redis, refusedPrefix?: string): Server {
   return { name, client: clientOf(client), refusedPrefix, checked };
 }
 
-function named({ host, port }: { host: string; port: number }): string {
-  return `${host}:${String(port)}`;
-}
-
-function addressOf(url: string): { host: string; port: number } {
-  if (url.startsWith('/')) {
-    throw new LockConfigurationError('a Cluster and sentinels need urls, not the path of a socket');
-  }
-  const { hostname, port } = new URL(url);
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6379) };
-}
-
-function credentialsOf(url: string): { username?: string; password?: string } {
-  const { username, password } = new URL(url);
-  return {
-    ...(username !== '' && { username: decodeURIComponent(username) }),
-    ...(password !== '' && { password: decodeURIComponent(password) }),
-  };
-}
-
-function tlsOf({ ca }: Target, url: string): Pick<RedisOptions, 'tls'> {
-  if (!url.startsWith('rediss:')) return {};
-  return { tls: ca === undefined ? {} : { ca: read(ca) } };
-}
-
-function read(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new LockConfigurationError(`--ca cannot be read: ${(error as Error).message}`);
-  }
+function withTls(target: Target, url: string): Pick<RedisOptions, 'tls'> {
+  const tls = tlsOf(target, url);
+  return tls === undefined ? {} : { tls };
 }

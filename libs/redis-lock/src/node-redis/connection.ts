@@ -1,0 +1,144 @@
+import { hasMethods } from '../core/api/shapes.js';
+import type { ChannelKind, Traffic } from '../connection/client.js';
+import { ownClient, type MessageListener, type RedisClient, type Target } from './own-client.js';
+import { named, readable } from './reply.js';
+
+/** Is notified of what becomes of one connection. */
+export interface ConnectionListener {
+  /** The socket is open. */
+  connected(): void;
+  ready(): void;
+  message: MessageListener;
+  /** The server has removed a sharded channel. */
+  astray(): void;
+  /** The last call. The commands without an answer are rejected after it. */
+  over(error: unknown): void;
+}
+
+const JOIN = { plain: 'subscribe', sharded: 'sSubscribe' } as const;
+const LEAVE = { plain: 'unsubscribe', sharded: 'sUnsubscribe' } as const;
+
+/**
+ * One connection of node-redis, from its attempt to its end. node-redis never says what became of
+ * the commands of a connection that it repairs. So it connects once, and is replaced.
+ */
+export class Connection {
+  readonly #client: RedisClient;
+  readonly #write: (() => void) | undefined;
+  #state: 'connecting' | 'arriving' | 'ready' | 'over' = 'connecting';
+  #sent = 0;
+  #answered = 0;
+
+  constructor(
+    target: Target,
+    private readonly listener: ConnectionListener,
+  ) {
+    this.#client = ownClient(target, this.#onOver);
+    this.#write = writerOf(this.#client);
+    this.#client.on('error', this.#onOver);
+    this.#client.on('connect', this.#onConnect);
+    this.#client.on('sharded-channel-moved', () => {
+      if (this.#state !== 'over') listener.astray();
+    });
+    this.#client.connect().then(this.#onReady, this.#onOver);
+  }
+
+  get isReady(): boolean {
+    return this.#state === 'ready';
+  }
+
+  get traffic(): Traffic | undefined {
+    // node-redis waits without a limit for the answers to its own first commands.
+    const pending = this.#state === 'arriving' ? 1 : this.#sent - this.#answered;
+    if (this.#state === 'connecting' || this.#state === 'over' || pending === 0) return undefined;
+    return { connection: this, received: this.#answered, pending, first: undefined };
+  }
+
+  async send(words: readonly string[]): Promise<unknown> {
+    this.#sent += 1;
+    try {
+      return readable(await this.#client.sendCommand(words));
+    } catch (error) {
+      return this.#refuse(error);
+    } finally {
+      this.#answered += 1;
+    }
+  }
+
+  /** Writes what was sent in this turn of the event loop: node-redis waits for the next one. */
+  flush(): void {
+    if (this.#state === 'ready') this.#write?.();
+  }
+
+  subscribe(kind: ChannelKind, channels: readonly string[]): Promise<unknown> {
+    return this.#client[JOIN[kind]](channels, this.listener.message).catch(this.#refuse);
+  }
+
+  /** Without the listener, node-redis would take a channel that is on its way out for joined. */
+  unsubscribe(kind: ChannelKind, channels: readonly string[]): Promise<unknown> {
+    return this.#client[LEAVE[kind]](channels, this.listener.message).catch(this.#refuse);
+  }
+
+  /** @param error undefined: on purpose */
+  end(error?: unknown): void {
+    if (this.#state === 'over') return;
+    // node-redis 5 and 6 forget a socket that is not open yet, and keep it: see `#onConnect`.
+    const isDestroyed = this.#state !== 'connecting';
+    this.#state = 'over';
+    this.listener.over(error);
+    if (isDestroyed) this.#destroy();
+  }
+
+  readonly #onConnect = (): void => {
+    if (this.#state === 'over') this.#destroy();
+    else {
+      this.#state = 'arriving';
+      this.listener.connected();
+    }
+  };
+
+  readonly #onReady = (): void => {
+    if (this.#state === 'over') return;
+    this.#state = 'ready';
+    this.listener.ready();
+  };
+
+  readonly #onOver = (error: unknown): void => {
+    if (this.#state !== 'over') {
+      this.#state = 'over';
+      this.listener.over(named(error));
+    }
+    // Also after an attempt that failed: OpenTelemetry would keep this client.
+    this.#destroy();
+  };
+
+  #destroy(): void {
+    // Version 5 throws if it has ended by itself.
+    if (this.#client.isOpen) this.#client.destroy();
+  }
+
+  /** A connection that is not over rejects only what Redis has refused. */
+  readonly #refuse = (error: unknown): never => {
+    throw named(error, this.#state === 'ready');
+  };
+}
+
+interface Parts {
+  _ejectSocket(): { write(commands: Iterable<unknown>): void };
+  _insertSocket(socket: object): void;
+  _getQueue(): { commandsToWrite(): Iterable<unknown> };
+}
+
+/**
+ * Writes at once what a client would write at the next turn of the event loop. Its parts are
+ * reached by methods that node-redis calls internal; a version without them only writes later.
+ */
+function writerOf(client: RedisClient): (() => void) | undefined {
+  if (!hasMethods(client, '_ejectSocket', '_insertSocket', '_getQueue')) return undefined;
+  const parts = client as unknown as Parts;
+  const socket = parts._ejectSocket();
+  parts._insertSocket(socket);
+  return () => {
+    socket.write(parts._getQueue().commandsToWrite());
+  };
+}

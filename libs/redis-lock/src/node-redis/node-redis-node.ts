@@ -1,0 +1,192 @@
+import {
+  reconnectDelayMs,
+  type ChannelKind,
+  type Evaluated,
+  type NodeClient,
+  type Route,
+  type Traffic,
+  type Word,
+} from '../connection/client.js';
+import { outOfScope } from '../core/time/clock.js';
+import { Connection, type ConnectionListener } from './connection.js';
+import { EventSource } from './event-source.js';
+import type { Target } from './own-client.js';
+import { named } from './reply.js';
+
+/** Where a node connects to. */
+export interface Place {
+  readonly topology: 'server' | 'sentinel';
+  readonly route: Route;
+  /** The server as far as it is known by now. */
+  readonly known: Target | undefined;
+  /** Host and port by which a Cluster knows it. */
+  readonly address?: string;
+  /** The server for the next connection. */
+  find(): Target | Promise<Target>;
+  /** Calls back when another server has taken the place of the known one, or the search fails. */
+  follow?(moved: () => void, failed: (error: unknown) => void): void;
+  close?(): void;
+}
+
+/** One server over node-redis. A connection that broke is replaced by another one. */
+export class NodeRedisNode extends EventSource implements NodeClient {
+  readonly remedy = 'set its reconnectStrategy';
+  readonly readsInfo = true;
+  readonly isReplica = false;
+  readonly endsSilence = false;
+  #connection: Connection | undefined;
+  #attempts = 0;
+  #pause: NodeJS.Timeout | undefined;
+  readonly #listener: ConnectionListener = {
+    connected: () => {
+      this.status = 'arriving';
+      this.tell('connected');
+    },
+    ready: () => {
+      this.#attempts = 0;
+      this.status = 'ready';
+      this.isReady = true;
+      this.tell('ready');
+    },
+    message: (payload, channel) => {
+      this.tell('message', channel, payload);
+    },
+    astray: () => {
+      this.tell('astray');
+    },
+    over: (error) => {
+      this.#onOver(error);
+    },
+  };
+
+  /** @param isOnce it does not connect again */
+  constructor(
+    private readonly place: Place,
+    private readonly isOnce = false,
+  ) {
+    super();
+    if (!isOnce) place.follow?.(this.reconnect.bind(this), this.#onFailed);
+  }
+
+  get topology(): 'server' | 'sentinel' {
+    return this.place.topology;
+  }
+
+  get route(): Route {
+    return this.place.route;
+  }
+
+  get reconnects(): boolean {
+    return !this.isOnce;
+  }
+
+  get address(): string {
+    const { known, address } = this.place;
+    if (address !== undefined) return address;
+    const { client, at } = known ?? {};
+    const { host = 'localhost', port = 6379 } = at ?? client?.options?.socket ?? {};
+    return `${host}:${String(port)}`;
+  }
+
+  /** Each connection begins in database 0. */
+  get database(): number {
+    return this.place.known?.client.options?.database ?? 0;
+  }
+
+  get traffic(): Traffic | undefined {
+    return this.#connection?.traffic;
+  }
+
+  end(): void {
+    if (this.status === 'ended') return;
+    this.status = 'ended';
+    this.isReady = false;
+    clearTimeout(this.#pause);
+    this.#connection?.end();
+    if (!this.isOnce) this.place.close?.();
+    this.tell('ended');
+  }
+
+  reconnect(): void {
+    this.#connection?.end();
+  }
+
+  cutOff(reason: string): void {
+    this.#connection?.end(new Error(reason));
+  }
+
+  send(command: string, ...words: Word[]): Promise<unknown> {
+    return this.#over((connection) => connection.send([command, ...words.map(String)]));
+  }
+
+  evaluate(command: 'eval' | 'evalsha', words: Evaluated): Promise<unknown> {
+    return this.send(command, ...words);
+  }
+
+  flush(): void {
+    this.#connection?.flush();
+  }
+
+  select(database: number): Promise<unknown> {
+    return this.send('select', database);
+  }
+
+  subscribe(kind: ChannelKind, channels: readonly string[]): Promise<unknown> {
+    return this.#over((connection) => connection.subscribe(kind, channels));
+  }
+
+  unsubscribe(kind: ChannelKind, channels: readonly string[]): Promise<unknown> {
+    return this.#over((connection) => connection.unsubscribe(kind, channels));
+  }
+
+  another(): NodeRedisNode {
+    return new NodeRedisNode(this.place, true);
+  }
+
+  protected override begin(): void {
+    outOfScope(() => void this.#connect());
+  }
+
+  #over<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    if (this.#connection !== undefined) return work(this.#connection);
+    return Promise.reject(new Error('The client is not connected'));
+  }
+
+  async #connect(): Promise<void> {
+    this.status = 'away';
+    this.#attempts += 1;
+    try {
+      const target = await this.place.find();
+      if (this.#hasEnded()) return;
+      this.#connection = new Connection(target, this.#listener);
+    } catch (error) {
+      this.#onOver(error);
+    }
+  }
+
+  #onOver(error: unknown): void {
+    const wasReady = this.isReady;
+    this.#connection = undefined;
+    this.isReady = false;
+    if (this.#hasEnded()) return;
+    this.status = 'away';
+    // A call that is rejected after this counts as one whose connection broke.
+    this.tell('broken');
+    // A connection that breaks is most often back in a moment.
+    if (error !== undefined && !wasReady) this.#onFailed(error);
+    if (this.isOnce) this.end();
+    else if (!this.#hasEnded()) {
+      const delayMs = reconnectDelayMs(Math.max(1, this.#attempts));
+      this.#pause = outOfScope(() => setTimeout(this.begin.bind(this), delayMs));
+    }
+  }
+
+  readonly #onFailed = (error: unknown): void => {
+    if (!this.#hasEnded()) this.tell('failed', named(error));
+  };
+
+  /** A listener may have ended it. */
+  #hasEnded(): boolean {
+    return this.status === 'ended';
+  }
+}

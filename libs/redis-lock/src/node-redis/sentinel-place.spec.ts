@@ -1,0 +1,100 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/eventually.js';
+import { NODE_REDIS_VERSIONS } from '../../../../test/support/node-redis-versions.js';
+import { killNode, SentinelGroup } from '../../../../test/support/topology.js';
+import type { NodeClient } from '../connection/client.js';
+import { chooseClient } from '../ioredis/choose-client.js';
+import { nodeRedis } from './node-redis.js';
+
+const FAILED_OVER = { withinMs: 60_000 };
+
+interface Sentinel {
+  connect(): Promise<unknown>;
+  destroy(): Promise<unknown>;
+  on(event: 'error', listener: () => void): unknown;
+}
+
+describe.each(NODE_REDIS_VERSIONS)('sentinels over %s', (version, { createSentinel }) => {
+  let group: SentinelGroup;
+  const nodes: NodeClient[] = [];
+  const sentinels: Sentinel[] = [];
+
+  beforeAll(async () => {
+    group = await SentinelGroup.start();
+  });
+  afterEach(async () => {
+    for (const node of nodes.splice(0)) node.end();
+    await Promise.all(sentinels.splice(0).map((one) => one.destroy().catch(() => undefined)));
+  });
+  afterAll(() => group.stop());
+
+  const options = () => {
+    const { sentinels: sentinelRootNodes, name } = group.connection;
+    return { name, sentinelRootNodes };
+  };
+  const over = (source: object): NodeClient => {
+    const node = chooseClient(nodeRedis(source)).client as NodeClient;
+    nodes.push(node);
+    return node;
+  };
+  const opened = async (): Promise<Sentinel> => {
+    const sentinel = createSentinel(options()) as unknown as Sentinel;
+    sentinel.on('error', () => undefined);
+    sentinels.push(sentinel);
+    await sentinel.connect();
+    return sentinel;
+  };
+
+  it('finds the master by options, and ends', async () => {
+    const node = over(options());
+    expect(node).toMatchObject({ topology: 'sentinel', status: 'idle' });
+    await node.connect();
+    expect(node.address).toBe(`127.0.0.1:${String(group.master.server.port)}`);
+    expect(await node.send('set', 'a', 1)).toBe('OK');
+    const second = node.another('messages');
+    await second.connect();
+    expect(await second.send('get', 'a')).toBe('1');
+    second.end();
+    node.end();
+    expect(node.status).toBe('ended');
+  });
+
+  it('waits for a sentinel client that the application has not connected yet', async () => {
+    const sentinel = createSentinel(options()) as unknown as Sentinel;
+    sentinel.on('error', () => undefined);
+    sentinels.push(sentinel);
+    const node = over(sentinel);
+    const connecting = node.connect().catch(() => undefined);
+    await sentinel.connect();
+    await connecting;
+    await eventually(() => expect(node.isReady).toBe(true));
+  });
+
+  it('has a connection of its own, which outlives the client of the application', async () => {
+    const sentinel = await opened();
+    const node = over(sentinel);
+    await node.connect();
+    await sentinel.destroy();
+    expect(await node.send('ping')).toBe('PONG');
+    node.reconnect();
+    await eventually(() => expect(node.isReady).toBe(true));
+    expect(await node.send('ping')).toBe('PONG');
+  });
+
+  it('follows a failover', async () => {
+    const [byClient, byOptions] = [over(await opened()), over(options())];
+    const both = [byClient, byOptions];
+    await Promise.all(both.map((node) => node.connect()));
+    const before = byClient.address;
+    await killNode(group.master);
+    await eventually(() => {
+      for (const node of both) {
+        expect(node.isReady).toBe(true);
+        expect(node.address).not.toBe(before);
+      }
+    }, FAILED_OVER);
+    const { admin } = await group.present();
+    for (const node of both) await node.send('incr', 'written');
+    expect(await admin.get('written')).toBe('2');
+  });
+});

@@ -1,0 +1,84 @@
+import type { Route } from '../connection/client.js';
+import type { Place } from './node-redis-node.js';
+import type { RedisClient, Target } from './own-client.js';
+
+/** The part of a sentinel client of node-redis that this adapter uses. */
+export interface RedisSentinel {
+  readonly isOpen: boolean;
+  connect(): Promise<unknown>;
+  destroy(): Promise<void>;
+  /** Not in version 5. */
+  duplicate?(overrides: object): RedisSentinel;
+  getMasterNode(): { readonly host: string; readonly port: number } | undefined;
+  /** Hands out the client of the present master. */
+  _execute(
+    isReadonly: boolean,
+    work: (client: RedisClient) => Promise<RedisClient>,
+  ): Promise<RedisClient>;
+  on(event: string, listener: (detail: never) => void): unknown;
+  off(event: string, listener: (detail: never) => void): unknown;
+}
+
+/** node-redis may miss a message of a sentinel whose connection is silent. */
+const LOOK_MS = 5_000;
+
+/** Options for a sentinel client of our own. */
+export const OF_SENTINEL = {
+  ...{ masterPoolSize: 1, replicaPoolSize: 0, reserveClient: false },
+  // A search that gives up is an unhandled rejection in version 5.
+  ...{ scanInterval: LOOK_MS, maxCommandRediscovers: Infinity },
+  ...{ clientSideCache: undefined, commandOptions: undefined },
+};
+
+/**
+ * The present master of sentinels. Nothing is sent through the sentinel client: it would repeat a
+ * script silently, also on another master.
+ */
+export class SentinelPlace implements Place {
+  readonly topology = 'sentinel';
+  known: Target | undefined;
+  #opening: Promise<unknown> | undefined;
+  #client: RedisClient | undefined;
+  #leave = (): void => undefined;
+
+  /** @param isOurs it is not of the application, which connects and ends its own */
+  constructor(
+    private readonly sentinel: RedisSentinel,
+    readonly route: Route,
+    private readonly isOurs: boolean,
+  ) {}
+
+  async find(): Promise<Target> {
+    const { sentinel } = this;
+    if (this.isOurs) await (this.#opening ??= sentinel.connect());
+    // Before the application connects it, and after it has ended it.
+    if (sentinel.isOpen) {
+      this.#client ??= await sentinel._execute(false, (client) => Promise.resolve(client));
+      const at = sentinel.getMasterNode();
+      if (at !== undefined) this.known = { client: this.#client, at };
+    }
+    if (this.known === undefined)
+      throw new Error('The sentinel client is not connected, or knows no master');
+    return this.known;
+  }
+
+  follow(moved: () => void, failed: (error: unknown) => void): void {
+    const { sentinel } = this;
+    const onChange = ({ type }: { readonly type: string }) => {
+      if (type === 'MASTER_CHANGE') moved();
+    };
+    sentinel.on('error', failed);
+    sentinel.on('topology-change', onChange);
+    this.#leave = () => {
+      sentinel.off('topology-change', onChange);
+      // An error of ours without a listener would end the process.
+      if (!this.isOurs) sentinel.off('error', failed);
+    };
+  }
+
+  close(): void {
+    this.#leave();
+    // Before its first use it is not open.
+    if (this.#opening !== undefined) void this.sentinel.destroy().catch(() => undefined);
+  }
+}
