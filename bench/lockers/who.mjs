@@ -1,6 +1,6 @@
 /** Files of this folder: ours, also over node-redis, the protocol by hand, and six other libraries. */
 export const OURS = 'ours';
-const OVER_NODE_REDIS = 'our-node-redis';
+export const OVER_NODE_REDIS = 'our-node-redis';
 export const RAW = 'raw';
 
 const PEERS = [
@@ -12,7 +12,8 @@ const PEERS = [
   'node-redisson',
 ];
 
-export const ALL = [OURS, OVER_NODE_REDIS, RAW, ...PEERS];
+/** The first is ours, and the second the reference. */
+export const ALL = [OURS, RAW, OVER_NODE_REDIS, ...PEERS];
 
 /** @param {string} locker a file of this folder, also of another lock of a peer */
 export const isPeer = (locker) => PEERS.some((peer) => locker.startsWith(peer));
