@@ -1,6 +1,6 @@
-import { openLocks } from '../../libs/redis-lock/dist/esm/core.js';
 import { nodeRedis } from '../../libs/redis-lock/dist/esm/node-redis.js';
-import { HOST, WAIT_MS } from '../terms.mjs';
+import { HOST } from '../terms.mjs';
+import { lockerOver } from './ours.mjs';
 
 export const label = 'nestjs-redis-lock, node-redis';
 
@@ -9,14 +9,5 @@ export const label = 'nestjs-redis-lock, node-redis';
  * @param {import('../terms.mjs').Terms} terms
  */
 export async function create({ port, leaseMs }) {
-  const connection = nodeRedis({ url: `redis://${HOST}:${port}` });
-  const { lock } = openLocks({ connection, watchdogLeaseMs: leaseMs, waitTimeMs: WAIT_MS });
-  const hold = (key) => lock.acquire(key);
-  return {
-    async acquire(key) {
-      const lease = await hold(key);
-      return () => lease.release();
-    },
-    hold,
-  };
+  return lockerOver(nodeRedis({ url: `redis://${HOST}:${port}` }), leaseMs);
 }

@@ -11,9 +11,18 @@ const VARIANTS = { lock, fenced, fair, readers, permits, latch };
  * @param {keyof typeof VARIANTS} [variant] the primitive
  */
 export async function create({ port, leaseMs }, variant = 'lock') {
-  const connection = `redis://${HOST}:${port}`;
-  const locks = openLocks({ connection, watchdogLeaseMs: leaseMs, waitTimeMs: WAIT_MS });
-  return VARIANTS[variant](locks);
+  return lockerOver(`redis://${HOST}:${port}`, leaseMs, variant);
+}
+
+/**
+ * @param {import('../../libs/redis-lock/dist/esm/core.js').ConnectionOption} connection
+ * @param {number} leaseMs
+ * @param {keyof typeof VARIANTS} variant
+ */
+export function lockerOver(connection, leaseMs, variant = 'lock') {
+  return VARIANTS[variant](
+    openLocks({ connection, watchdogLeaseMs: leaseMs, waitTimeMs: WAIT_MS }),
+  );
 }
 
 /** @param {(key: string) => Promise<{ release(): Promise<void> }>} acquire */

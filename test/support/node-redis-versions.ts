@@ -3,7 +3,7 @@ import * as five from 'redis-5';
 
 import type { NodeRedisClient } from '../../libs/redis-lock/src/node-redis.js';
 
-/** What the specs use of node-redis, alike in both. */
+/** The specs use this part of node-redis, alike in both. */
 export interface NodeRedis {
   createClient(options: object): NodeRedisClient;
   createCluster(options: object): NodeRedisClient;

@@ -29,6 +29,19 @@ export function named({ host, port }: { host: string; port: number }): string {
   return `${host}:${String(port)}`;
 }
 
+/** The name of a Cluster, or of sentinels. */
+export function listed(nodes: readonly { host: string; port: number }[]): string {
+  return nodes.map(named).join(',');
+}
+
+/** The user of the command line, for the servers that have the locks. */
+export function loginOf({ username, password }: Target): { username?: string; password?: string } {
+  return {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+  };
+}
+
 export function addressOf(url: string): { host: string; port: number } {
   if (url.startsWith('/')) {
     throw new LockConfigurationError('a Cluster and sentinels need urls, not the path of a socket');

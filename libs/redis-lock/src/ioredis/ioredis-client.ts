@@ -1,10 +1,11 @@
-import type { Cluster, Redis } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
 import type {
   ClientEvents,
   ClientStatus,
   Evaluated,
   Listener,
+  Route,
   Word,
 } from '../connection/client.js';
 
@@ -44,6 +45,10 @@ export abstract class IoredisClient<Inner extends Redis | Cluster> {
     return this.inner.status === 'ready' && !this.#isEnded;
   }
 
+  get readsInfo(): boolean {
+    return this.inner.options.enableReadyCheck !== false;
+  }
+
   async connect(): Promise<void> {
     if (this.inner.status === 'wait') await this.inner.connect();
   }
@@ -69,6 +74,17 @@ export abstract class IoredisClient<Inner extends Redis | Cluster> {
   evaluate(command: 'eval' | 'evalsha', words: Evaluated): Promise<unknown> {
     return (this.inner as Evaluating)[command](...words);
   }
+}
+
+/** The way to these hosts, with the user and the encryption of the options. */
+export function routeTo(
+  hosts: readonly string[],
+  { username, password, tls }: RedisOptions,
+): Route {
+  return {
+    ...{ hosts, user: username ?? '' },
+    ...{ hasPassword: Boolean(password), isEncrypted: Boolean(tls) },
+  };
 }
 
 export interface Evaluating {

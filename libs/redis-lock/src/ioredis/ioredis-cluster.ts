@@ -1,7 +1,7 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
 import type { ClientEvents, ClusterClient, Listener, Route } from '../connection/client.js';
-import { IoredisClient } from './ioredis-client.js';
+import { IoredisClient, routeTo } from './ioredis-client.js';
 import { IoredisNode } from './ioredis-node.js';
 
 /** A `Cluster` of ioredis. */
@@ -15,17 +15,9 @@ export class IoredisCluster extends IoredisClient<Cluster> implements ClusterCli
     return typeof this.inner.options.clusterRetryStrategy === 'function';
   }
 
-  get readsInfo(): boolean {
-    return this.inner.options.enableReadyCheck !== false;
-  }
-
   get route(): Route {
-    const { username, password, tls } = this.inner.options.redisOptions ?? {};
     const hosts = startupNodesOf(this.inner).map(hostOf);
-    return {
-      ...{ hosts, user: username ?? '' },
-      ...{ hasPassword: Boolean(password), isEncrypted: Boolean(tls) },
-    };
+    return routeTo(hosts, this.inner.options.redisOptions ?? {});
   }
 
   /** A node that breaks is no event of ioredis' Cluster. */

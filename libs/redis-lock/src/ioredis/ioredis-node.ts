@@ -9,7 +9,7 @@ import type {
   Route,
   Traffic,
 } from '../connection/client.js';
-import { IoredisClient } from './ioredis-client.js';
+import { IoredisClient, routeTo } from './ioredis-client.js';
 import { packageOf } from './packages.js';
 import { ScriptCommand, sendsScriptCommands } from './script-command.js';
 
@@ -58,10 +58,6 @@ export class IoredisNode extends IoredisClient<Redis> implements NodeClient {
     return typeof this.inner.options.retryStrategy === 'function';
   }
 
-  get readsInfo(): boolean {
-    return this.inner.options.enableReadyCheck !== false;
-  }
-
   get endsSilence(): boolean {
     return this.inner.options.socketTimeout !== undefined;
   }
@@ -80,12 +76,9 @@ export class IoredisNode extends IoredisClient<Redis> implements NodeClient {
   }
 
   get route(): Route {
-    const { host = '', path, sentinels, username, password, tls } = this.inner.options;
+    const { host = '', path, sentinels } = this.inner.options;
     const hosts = path ? [] : (sentinels?.map((one) => one.host ?? '') ?? [host]);
-    return {
-      ...{ hosts, user: username ?? '' },
-      ...{ hasPassword: Boolean(password), isEncrypted: Boolean(tls) },
-    };
+    return routeTo(hosts, this.inner.options);
   }
 
   get traffic(): Traffic | undefined {

@@ -1,7 +1,7 @@
 import type * as ioredis from 'ioredis';
 
 import { LockConfigurationError } from '../core/api/errors.js';
-import { loadPackage } from '../connection/load-package.js';
+import { installedOf } from '../connection/load-package.js';
 
 /** ioredis, or iovalkey, which is a copy of ioredis 5. */
 export type Package = Pick<typeof ioredis, 'Redis' | 'Cluster' | 'Command' | 'Pipeline'>;
@@ -32,9 +32,6 @@ export function packageOf(client: unknown): Package | undefined {
   return undefined;
 }
 
-function* installed(): Generator<Package> {
-  for (const name of NAMES) {
-    const found = loadPackage(name);
-    if (found !== undefined) yield found as Package;
-  }
+function installed(): Generator<Package, void> {
+  return installedOf(NAMES) as Generator<Package, void>;
 }

@@ -3,7 +3,8 @@ import type { Redis, RedisOptions } from 'ioredis';
 import {
   addressOf,
   credentialsOf,
-  named,
+  listed,
+  loginOf,
   tlsOf,
   type Server,
   type Target,
@@ -27,13 +28,12 @@ export function ioredisServers(target: Target): Server[] {
 }
 
 /** One attempt, with a time limit for every step. */
-function quick({ username, password }: Target) {
+function quick(target: Target) {
   return {
     ...{ lazyConnect: true, enableReadyCheck: false, maxRetriesPerRequest: 0 },
     disableClientInfo: true,
     ...{ connectTimeout: CONNECT_MS, commandTimeout: COMMAND_MS, disconnectTimeout: DISCONNECT_MS },
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
+    ...loginOf(target),
     replyMapping: 'legacy' as const,
     retryStrategy: () => null,
   };
@@ -69,8 +69,8 @@ function clusterOf(target: Target): Server {
     const redisOptions = { ...client.options.redisOptions, enableReadyCheck, replyMapping };
     return clientOf(client.duplicate([], { enableReadyCheck, redisOptions }));
   };
-  const name = nodes.map(named).join(',');
-  return { name, client: clientOf(client), refusedPrefix: undefined, checked };
+  const server = { name: listed(nodes), client: clientOf(client) };
+  return { ...server, refusedPrefix: undefined, checked };
 }
 
 /** The user and the password in a url of a sentinel are for that sentinel. */
@@ -86,7 +86,7 @@ function masterOf(target: Target, name: string): Server {
     ...withTls(target, first),
     ...(first.startsWith('rediss:') && { enableTLSForSentinelMode: true }),
   });
-  const at = `${name}@${sentinels.map(named).join(',')}`;
+  const at = `${name}@${listed(sentinels)}`;
   return over(at, client);
 }
 

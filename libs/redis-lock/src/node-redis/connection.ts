@@ -43,10 +43,6 @@ export class Connection {
     this.#client.connect().then(this.#onReady, this.#onOver);
   }
 
-  get isReady(): boolean {
-    return this.#state === 'ready';
-  }
-
   get traffic(): Traffic | undefined {
     // node-redis waits without a limit for the answers to its own first commands.
     const pending = this.#state === 'arriving' ? 1 : this.#sent - this.#answered;

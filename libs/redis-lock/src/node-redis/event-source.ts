@@ -51,5 +51,10 @@ export abstract class EventSource {
     this.#events.emit(event, ...details);
   }
 
+  /** A listener may have ended it. */
+  protected hasEnded(): boolean {
+    return this.status === 'ended';
+  }
+
   protected abstract begin(): void;
 }

@@ -38,7 +38,7 @@ export class NodeRedisCluster extends EventSource implements ClusterClient {
   }
 
   end(): void {
-    if (this.#isEnded) return;
+    if (this.hasEnded()) return;
     this.status = 'ended';
     this.isReady = false;
     clearTimeout(this.#pause);
@@ -103,7 +103,7 @@ export class NodeRedisCluster extends EventSource implements ClusterClient {
         this.#follow();
       },
       (error: unknown) => {
-        if (this.#isEnded) return;
+        if (this.hasEnded()) return;
         this.tell('failed', named(error));
         const delayMs = reconnectDelayMs(this.#attempts);
         this.#pause = outOfScope(() => setTimeout(this.begin.bind(this), delayMs));
@@ -140,7 +140,7 @@ export class NodeRedisCluster extends EventSource implements ClusterClient {
 
   /** The slots may have moved: connects to new masters, and leaves old ones. */
   #follow(): void {
-    if (this.#isEnded) return;
+    if (this.hasEnded()) return;
     const { addresses } = this.map;
     for (const [address, node] of this.#nodes) {
       if (addresses.has(address)) continue;
@@ -167,13 +167,13 @@ export class NodeRedisCluster extends EventSource implements ClusterClient {
     node.on('ready', this.#judge);
     node.on('broken', this.#onBroken);
     node.on('failed', this.#onFailed);
-    if (this.#isEnded) node.end();
+    if (this.hasEnded()) node.end();
     else node.connect().catch(() => undefined);
     return node;
   }
 
   readonly #onBroken = (): void => {
-    if (this.#isEnded) return;
+    if (this.hasEnded()) return;
     this.#judge();
     this.tell('broken');
     // A replica may be the master by now.
@@ -181,22 +181,18 @@ export class NodeRedisCluster extends EventSource implements ClusterClient {
   };
 
   readonly #onFailed = (error: unknown): void => {
-    if (!this.#isEnded) this.tell('failed', error);
+    if (!this.hasEnded()) this.tell('failed', error);
   };
 
   /** It is ready while one of its nodes is. */
   readonly #judge = (): void => {
-    if (this.#isEnded) return;
+    if (this.hasEnded()) return;
     const isReady = [...this.#nodes.values()].some((node) => node.isReady);
     if (isReady === this.isReady) return;
     this.isReady = isReady;
     this.status = isReady ? 'ready' : 'away';
     if (isReady) this.tell('ready');
   };
-
-  get #isEnded(): boolean {
-    return this.status === 'ended';
-  }
 }
 
 /** In the words of ioredis, which `isMovingSlot` knows. */

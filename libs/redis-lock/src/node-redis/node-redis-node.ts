@@ -157,7 +157,7 @@ export class NodeRedisNode extends EventSource implements NodeClient {
     this.#attempts += 1;
     try {
       const target = await this.place.find();
-      if (this.#hasEnded()) return;
+      if (this.hasEnded()) return;
       this.#connection = new Connection(target, this.#listener);
     } catch (error) {
       this.#onOver(error);
@@ -168,25 +168,20 @@ export class NodeRedisNode extends EventSource implements NodeClient {
     const wasReady = this.isReady;
     this.#connection = undefined;
     this.isReady = false;
-    if (this.#hasEnded()) return;
+    if (this.hasEnded()) return;
     this.status = 'away';
     // A call that is rejected after this counts as one whose connection broke.
     this.tell('broken');
     // A connection that breaks is most often back in a moment.
     if (error !== undefined && !wasReady) this.#onFailed(error);
     if (this.isOnce) this.end();
-    else if (!this.#hasEnded()) {
+    else if (!this.hasEnded()) {
       const delayMs = reconnectDelayMs(Math.max(1, this.#attempts));
       this.#pause = outOfScope(() => setTimeout(this.begin.bind(this), delayMs));
     }
   }
 
   readonly #onFailed = (error: unknown): void => {
-    if (!this.#hasEnded()) this.tell('failed', named(error));
+    if (!this.hasEnded()) this.tell('failed', named(error));
   };
-
-  /** A listener may have ended it. */
-  #hasEnded(): boolean {
-    return this.status === 'ended';
-  }
 }

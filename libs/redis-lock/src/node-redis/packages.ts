@@ -1,4 +1,4 @@
-import { loadPackage } from '../connection/load-package.js';
+import { installedOf } from '../connection/load-package.js';
 import { LockConfigurationError } from '../core/api/errors.js';
 import type { RedisCluster } from './cluster-map.js';
 import type { RedisClient } from './own-client.js';
@@ -30,9 +30,6 @@ export function isInstalled(): boolean {
 }
 
 function firstInstalled(): Package | undefined {
-  for (const name of NAMES) {
-    const found = loadPackage(name);
-    if (found !== undefined) return found as Package;
-  }
-  return undefined;
+  const [first] = installedOf(NAMES);
+  return first as Package | undefined;
 }

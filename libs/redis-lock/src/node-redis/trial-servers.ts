@@ -3,6 +3,8 @@ import type { Client } from '../connection/client.js';
 import {
   addressOf,
   credentialsOf,
+  listed,
+  loginOf,
   named,
   tlsOf,
   type Server,
@@ -20,14 +22,14 @@ export function nodeRedisServers(target: Target): Server[] {
   const all = urls[0] ?? '';
   if (target.isCluster) {
     const options = { rootNodes: urls.map((url) => ({ url })), defaults: optionsOf(target, all) };
-    return [over(nodes().map(named).join(','), { ...options })];
+    return [over(listed(nodes()), options)];
   }
   if (sentinel !== undefined) {
     const sentinelRootNodes = nodes();
     // The user and the password in the url of a sentinel are for that sentinel.
     const { socket } = optionsOf(target, all);
     const sentinelClientOptions = { socket, ...credentialsOf(all) };
-    const name = `${sentinel}@${sentinelRootNodes.map(named).join(',')}`;
+    const name = `${sentinel}@${listed(sentinelRootNodes)}`;
     const nodeClientOptions = optionsOf(target, all, {});
     const options = { sentinelRootNodes, sentinelClientOptions, nodeClientOptions };
     return [over(name, { name: sentinel, ...options })];
@@ -47,11 +49,9 @@ function optionsOf(
   url: string,
   credentials = credentialsOf(url),
 ): object & { socket?: object } {
-  const { username, password } = target;
   const tls = tlsOf(target, url);
   return {
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
+    ...loginOf(target),
     ...credentials,
     ...(tls !== undefined && { socket: { tls: true, ...tls } }),
   };
