@@ -20,7 +20,7 @@ import { noConnectionError } from './reply-error.js';
 import { ReplicatedConnections } from './replicated-connections.js';
 import { ScriptBatches } from './script-batches.js';
 import { ServerTrial } from './server-trial.js';
-import { askServers, clientWarning, runIdIn, warningsIn } from './set-up-warnings.js';
+import { askServers, clientWarnings, runIdIn, warningsIn } from './set-up-warnings.js';
 import { Subscriber } from './subscriber.js';
 
 const EVERYWHERE: KeyPlace = { node: '', slot: 0 };
@@ -110,7 +110,7 @@ export class ClientConnection implements RedisConnection {
     });
     client.on('ready', this.#onReady);
     client.on('broken', this.#onBroken);
-    events.warn(clientWarning(client));
+    events.warn(...clientWarnings(client));
     if (client.isReady) this.#lookAtServer();
     if (!isOurs) return;
     // ioredis prints the errors of a client without a listener.
@@ -155,8 +155,6 @@ export class ClientConnection implements RedisConnection {
 
   flush(): void {
     this.#batches.flush(true);
-    // Also what was sent before, in the same turn of the event loop.
-    this.client.flush?.();
   }
 
   listen(channel: string, listener: ChannelListener): () => void {
@@ -274,9 +272,10 @@ export class ClientConnection implements RedisConnection {
 
   /** The server may be another one after a failover. */
   #lookAtServer(): void {
+    this.events.warn(...clientWarnings(this.client));
     if (!this.client.readsInfo) return;
     const told = askServers(this.client).then((infos) => {
-      for (const warning of infos.flatMap(warningsIn)) this.events.warn(warning);
+      this.events.warn(...infos.flatMap(warningsIn));
       const runId = this.#cluster ? undefined : runIdIn(infos[0]);
       this.#replicated.agreeOn(runId);
       return runId;

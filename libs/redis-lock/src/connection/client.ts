@@ -54,6 +54,8 @@ interface AnyClient {
   readonly remedy: string;
   /** Whether it reads INFO before it is ready. Otherwise its user may lack that right. */
   readonly readsInfo: boolean;
+  /** Whether it writes only at the next turn of the event loop, as far as it is known by now. */
+  readonly writesLate?: boolean;
   readonly route: Route;
 
   /** Connects an idle client. Resolves when it is ready. */
@@ -69,8 +71,6 @@ interface AnyClient {
   evaluate(command: 'eval' | 'evalsha', words: Evaluated): Promise<unknown>;
   /** As `evaluate` by the digest, without a promise. A client without this method has no such way. */
   evaluateFor?<Sent>(words: Evaluated, sent: Sent, listener: AnswerListener<Sent>): void;
-  /** Writes at once what was sent. A client without this method always does. */
-  flush?(): void;
 }
 
 export type Listener<Event extends keyof ClientEvents> = (...details: ClientEvents[Event]) => void;

@@ -12,10 +12,12 @@ export class ConnectionEvents {
 
   constructor(private readonly observer: LockObserver | undefined) {}
 
-  warn(message: string | undefined): void {
-    if (message === undefined || this.#warned.has(message)) return;
-    this.#warned.add(message);
-    this.#tell({ type: 'warning', message });
+  warn(...messages: readonly string[]): void {
+    for (const message of messages) {
+      if (this.#warned.has(message)) continue;
+      this.#warned.add(message);
+      this.#tell({ type: 'warning', message });
+    }
   }
 
   /** The warning no longer holds: it may be sent again. */

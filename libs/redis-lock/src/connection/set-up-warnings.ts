@@ -1,13 +1,18 @@
 import { mastersOf, type Client } from './client.js';
 
-/** A problem that shows before the client connects, as a sentence for the operator. */
-export function clientWarning({ route }: Client): string | undefined {
+const WRITES_LATE =
+  'This version of the client writes only when the event loop is free; locks are slower, and one ' +
+  'that was handed over may expire under a caller that blocks it; install the version that ' +
+  'docs/compatibility.md names';
+
+/** Problems of the client, as far as they show by now, as sentences for the operator. */
+export function clientWarnings({ route, writesLate }: Client): string[] {
   const far = route.hosts.find(isAway);
-  if (far === undefined || !route.hasPassword || route.isEncrypted) return undefined;
-  return (
-    `The password for Redis travels to ${far} in plain text; ` +
-    'connect by rediss://, or set the option tls'
-  );
+  const isPlain = far !== undefined && route.hasPassword && !route.isEncrypted;
+  const plain =
+    `The password for Redis travels to ${String(far)} in plain text; ` +
+    'connect by rediss://, or set the option tls';
+  return [...(isPlain ? [plain] : []), ...(writesLate ? [WRITES_LATE] : [])];
 }
 
 /** The INFO texts of the servers. */

@@ -50,20 +50,16 @@ export class Connection {
     return { connection: this, received: this.#answered, pending, first: undefined };
   }
 
-  async send(words: readonly string[]): Promise<unknown> {
+  /** Writes at once. node-redis alone would write at the next turn of the event loop. */
+  send(words: readonly string[]): Promise<unknown> {
     this.#sent += 1;
-    try {
-      return readable(await this.#client.sendCommand(words));
-    } catch (error) {
-      return this.#refuse(error);
-    } finally {
-      this.#answered += 1;
-    }
+    const answer = this.#client.sendCommand(words);
+    if (this.#state === 'ready') this.#write?.();
+    return answer.then(this.#onAnswer, this.#onRefusal);
   }
 
-  /** Writes what was sent in this turn of the event loop: node-redis waits for the next one. */
-  flush(): void {
-    if (this.#state === 'ready') this.#write?.();
+  get writesLate(): boolean {
+    return this.#write === undefined;
   }
 
   subscribe(kind: ChannelKind, channels: readonly string[]): Promise<unknown> {
@@ -113,6 +109,16 @@ export class Connection {
     if (this.#client.isOpen) this.#client.destroy();
   }
 
+  readonly #onAnswer = (raw: unknown): unknown => {
+    this.#answered += 1;
+    return readable(raw);
+  };
+
+  readonly #onRefusal = (error: unknown): never => {
+    this.#answered += 1;
+    return this.#refuse(error);
+  };
+
   /** A connection that is not over rejects only what Redis has refused. */
   readonly #refuse = (error: unknown): never => {
     throw named(error, this.#state === 'ready');
@@ -126,8 +132,8 @@ interface Parts {
 }
 
 /**
- * Writes at once what a client would write at the next turn of the event loop. Its parts are
- * reached by methods that node-redis calls internal; a version without them only writes later.
+ * Writes what a client has to send. Its parts are reached by methods that node-redis calls
+ * internal: a later version may lack them.
  */
 function writerOf(client: RedisClient): (() => void) | undefined {
   if (!hasMethods(client, '_ejectSocket', '_insertSocket', '_getQueue')) return undefined;

@@ -54,8 +54,8 @@ export class NodeRedisCluster extends EventSource implements ClusterClient {
     return [...this.map.addresses].map((address) => this.#nodeAt(address));
   }
 
-  flush(): void {
-    for (const node of this.#nodes.values()) node.flush();
+  get writesLate(): boolean {
+    return this.nodes().some((node) => node.writesLate);
   }
 
   async send(command: string, ...words: Word[]): Promise<unknown> {

@@ -7,6 +7,7 @@ import { stallProcess } from '../../../../test/support/virtual-time.js';
 import type { NodeClient } from '../connection/client.js';
 import { connectionOver } from '../connection/client-connection.js';
 import { isReply } from '../connection/reply-error.js';
+import type { LockEvent } from '../core/api/observer.js';
 import { defineScript } from '../core/redis/script.js';
 import { chooseClient } from '../ioredis/choose-client.js';
 import { nodeRedis } from './node-redis.js';
@@ -264,7 +265,7 @@ describe.each(NODE_REDIS_VERSIONS)('a node of %s', (_, { createClient }) => {
     }
   });
 
-  it('writes at once on request, though the event loop stands still from then on', async () => {
+  it('writes what it sends at once, though the event loop stands still from then on', async () => {
     // The proxy would stand still, too.
     const node = await ready({ url: redis.url });
     const connection = connectionOver({ client: node, isOurs: true }, undefined, 'auto', 'warn');
@@ -279,6 +280,23 @@ describe.each(NODE_REDIS_VERSIONS)('a node of %s', (_, { createClient }) => {
       .split(' ')
       .map(Number);
     expect((seconds ?? 0) * 1_000 + (micros ?? 0) / 1_000).toBeLessThan(flushedAt + 200);
+    await connection.close();
+  });
+
+  it('warns of a version that writes later', async () => {
+    const client = createClient({ url: redis.url });
+    const later = Object.assign(client, {
+      duplicate: (options: object) =>
+        Object.assign(createClient(options), { _getQueue: undefined }),
+    });
+    const warnings: string[] = [];
+    const { client: node } = chooseClient(nodeRedis(later));
+    const observe = (event: LockEvent) => {
+      if (event.type === 'warning') warnings.push(event.message);
+    };
+    const connection = connectionOver({ client: node, isOurs: true }, { observe }, 'auto', 'warn');
+    await node.connect();
+    expect(warnings).toEqual([expect.stringContaining('writes only when the event loop is free')]);
     await connection.close();
   });
 });

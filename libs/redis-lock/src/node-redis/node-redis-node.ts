@@ -93,6 +93,10 @@ export class NodeRedisNode extends EventSource implements NodeClient {
     return this.place.known?.client.options?.database ?? 0;
   }
 
+  get writesLate(): boolean {
+    return this.#connection?.writesLate === true;
+  }
+
   get traffic(): Traffic | undefined {
     return this.#connection?.traffic;
   }
@@ -121,10 +125,6 @@ export class NodeRedisNode extends EventSource implements NodeClient {
 
   evaluate(command: 'eval' | 'evalsha', words: Evaluated): Promise<unknown> {
     return this.send(command, ...words);
-  }
-
-  flush(): void {
-    this.#connection?.flush();
   }
 
   select(database: number): Promise<unknown> {
