@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import type { Lease, Lock } from 'nestjs-redis-lock';
 
+import { CLUSTER } from '../../libs/redis-lock/src/cli/permissions.js';
 import type { Hold } from '../../libs/redis-lock/src/core/holding/hold.js';
 import { tokenKey } from '../../libs/redis-lock/src/primitives/lua/fencing-token.js';
 import { queueKeys } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
@@ -11,6 +12,7 @@ import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { hashSlot } from '../../libs/redis-lock/src/connection/hash-slot.js';
 import type { Application } from '../faults/support/application.js';
+import { aclRules } from '../support/acl-rules.js';
 import { eventually } from '../support/eventually.js';
 import { isRefused, REFUSED, useMovingSlots } from './use-moving-slots.js';
 
@@ -42,6 +44,20 @@ describe('while a slot of a Cluster is on its way', () => {
     await (await waiting).release();
     await finish();
     await held.release();
+  });
+
+  it('a user with no more than the documented rights renews a key that has moved', async () => {
+    const rules = [...aclRules(['LockService'], 'app:'), ...CLUSTER.map((one) => `+${one}`), '&*'];
+    for (const { admin } of group().masters) {
+      await admin.acl('SETUSER', 'locks', 'reset', 'on', '>secret', ...rules);
+    }
+    const user = { redisOptions: { username: 'locks', password: 'secret' } };
+    const { locks } = await process({ keyPrefix: 'app:' }, true, user);
+    const lease = await locks.acquire('moving');
+    const finish = await beginToMove('app:moving', 'app:moving');
+    await lease.renew();
+    await finish();
+    await lease.release();
   });
 
   it('holds of every kind are renewed for longer than their lease, also during nested calls', async () => {

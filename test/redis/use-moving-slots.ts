@@ -42,11 +42,15 @@ export function useMovingSlots() {
   return {
     group: () => group,
     /** With `isQuick` its client reports a moving slot at once, and otherwise after 1.6 s. */
-    process: async (settings: Partial<LockSettings> = {}, isQuick = true): Promise<Application> => {
-      const cluster = new Cluster(
-        group.addresses,
-        isQuick ? { retryDelayOnTryAgain: 1 } : undefined,
-      );
+    process: async (
+      settings: Partial<LockSettings> = {},
+      isQuick = true,
+      options: ConstructorParameters<typeof Cluster>[1] = {},
+    ): Promise<Application> => {
+      const cluster = new Cluster(group.addresses, {
+        ...(isQuick && { retryDelayOnTryAgain: 1 }),
+        ...options,
+      });
       cluster.on('error', () => undefined);
       clusters.push(cluster);
       const app = open(cluster, { settings: { pollIntervalMs: 500, ...settings } });

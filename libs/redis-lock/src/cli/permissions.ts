@@ -16,7 +16,7 @@ export const CONNECTION = [
 
 /** The further commands of a connection to a Cluster. */
 export const CLUSTER = [
-  ...['client|setname', 'cluster|info', 'cluster|slots', 'pubsub|shardnumsub'],
+  ...['asking', 'client|setname', 'cluster|info', 'cluster|slots', 'pubsub|shardnumsub'],
   ...['spublish', 'ssubscribe', 'sunsubscribe'],
 ];
 

@@ -161,6 +161,7 @@ const NO_SCRIPT = '0'.repeat(40);
  */
 const SAFE: readonly (readonly [commands: string, args: (key: string) => (string | number)[]])[] = [
   ['time ping cluster|slots cluster|info pubsub|numsub pubsub|shardnumsub', () => []],
+  ['asking', () => []],
   ['hget hmget hexists hdel lpos zrem zscore', (key) => [key, '']],
   ['lrange zcount zrange zremrangebyrank zremrangebyscore', (key) => [key, 0, 0]],
   ['incrby decrby pexpire', (key) => [key, 'none']],

@@ -1,9 +1,8 @@
 import { mastersOf, type Client } from './client.js';
 
 const WRITES_LATE =
-  'This version of the client writes only when the event loop is free; locks are slower, and one ' +
-  'that was handed over may expire under a caller that blocks it; install the version that ' +
-  'docs/compatibility.md names';
+  'This version of the client writes late, so locks are slower and may expire; ' +
+  'docs/compatibility.md has others';
 
 /** Problems of the client, as far as they show by now, as sentences for the operator. */
 export function clientWarnings({ route, writesLate }: Client): string[] {

@@ -296,7 +296,7 @@ describe.each(NODE_REDIS_VERSIONS)('a node of %s', (_, { createClient }) => {
     };
     const connection = connectionOver({ client: node, isOurs: true }, { observe }, 'auto', 'warn');
     await node.connect();
-    expect(warnings).toEqual([expect.stringContaining('writes only when the event loop is free')]);
+    expect(warnings).toEqual([expect.stringContaining('writes late')]);
     await connection.close();
   });
 });
