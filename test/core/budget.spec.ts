@@ -1,12 +1,14 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, expect, it, jest } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { LockService, type LockEvent, type LockObserver } from 'nestjs-redis-lock/core';
 import type { Hold } from '../../libs/redis-lock/src/core/holding/hold.js';
 import { systemClock, type Clock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { compiled } from '../../scripts/compile.mjs';
 import { ConsoleProcess } from '../support/console-process.js';
+import { isOverNodeRedis } from '../support/client.js';
 import { useRealClients } from '../support/lock-client.js';
 import { countMade } from '../support/made.js';
+import { describeUnless } from '../support/server-facts.js';
 
 const CYCLES = 200;
 /** A process makes some promises only once; so many cycles warm it up. */
@@ -22,7 +24,7 @@ const { promises: PROMISES, pairs: PAIRS } = JSON.parse(readFileSync(FILE, 'utf8
 /** The counting itself and the connection make so many promises once. */
 const ONCE = 20;
 
-describe('The budget of a lock', () => {
+describeUnless(isOverNodeRedis, 'the limits are for ioredis')('The budget of a lock', () => {
   const { open, redis } = useRealClients(LockService);
   afterEach(() => ConsoleProcess.endAll());
 

@@ -14,12 +14,15 @@ const VERSIONS: Readonly<Record<string, NodeRedis | undefined>> = {
   ...{ 'node-redis-6': six?.[1], 'node-redis-5': five?.[1] },
 };
 
+/** Specs of what ioredis alone does are skipped then. */
+export const isOverNodeRedis = CLIENT !== 'ioredis';
+
 /** A url, options for Sentinel or a Cluster of ioredis, as the client of this run takes it. */
 export function overClient(connection: unknown): unknown {
   if (!(CLIENT in VERSIONS)) {
     throw new Error(`CLIENT=${CLIENT} is none of ${Object.keys(VERSIONS).join(', ')}`);
   }
-  if (CLIENT === 'ioredis') return connection;
+  if (!isOverNodeRedis) return connection;
   const { createClient, createCluster, createSentinel } = VERSIONS[CLIENT] ?? OPTIONS;
   if (typeof connection === 'string') return nodeRedis(createClient({ url: connection }));
   if ([Cluster, Cluster5, ForksCluster].some((one) => connection instanceof one)) {
