@@ -26,6 +26,7 @@ export interface RedisCluster {
 type Range = readonly [from: number, to: number, master: readonly [host: string, port: number]];
 
 const SLOTS = 16_384;
+const NO_MASTER = 'The cluster has no master';
 /** node-redis would wait without a limit for a silent server, and for one that is gone. */
 const QUICK = { connectTimeout: 3_000, socketTimeout: 3_000, reconnectStrategy: false } as const;
 
@@ -100,6 +101,8 @@ export class ClusterMap {
   }
 
   #replace(masters: readonly (string | undefined)[]): boolean {
+    // As a server answers that has left the Cluster.
+    if (masters.every((master) => master === undefined)) throw new Error(NO_MASTER);
     const old = this.#masters;
     this.#masters = masters;
     return masters.some((master, slot) => master !== old[slot]);
@@ -107,7 +110,7 @@ export class ClusterMap {
 }
 
 async function clientOf(finder: RedisCluster): Promise<RedisClient> {
-  let trouble: unknown = new Error('The cluster has no master');
+  let trouble: unknown = new Error(NO_MASTER);
   for (const node of finder.masters) {
     try {
       return await finder.nodeClient(node);

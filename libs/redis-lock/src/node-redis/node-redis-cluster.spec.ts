@@ -3,7 +3,7 @@ import { eventually } from '../../../../test/support/eventually.js';
 import { FaultProxy } from '../../../../test/support/fault-proxy.js';
 import { NODE_REDIS_VERSIONS } from '../../../../test/support/node-redis-versions.js';
 import { isBeforeRedis7 } from '../../../../test/support/server-facts.js';
-import { ClusterGroup, type Node } from '../../../../test/support/topology.js';
+import { addSlots, ClusterGroup, type Node } from '../../../../test/support/topology.js';
 import { nodeAt, type ClusterClient } from '../connection/client.js';
 import { hashSlot } from '../connection/hash-slot.js';
 import { isMovingSlot, isReply } from '../connection/reply-error.js';
@@ -172,5 +172,20 @@ describe.each(NODE_REDIS_VERSIONS)('a Cluster over %s', (_, { createCluster }) =
     );
     node?.end();
     await group.moveSlot(hashSlot(name), from);
+  });
+
+  // The last one: it takes the Cluster apart.
+  it('finds the slots of a node that has left, though only that node answers for a while', async () => {
+    const [stays, leaves] = group.masters as [Node, Node];
+    const { host, port } = leaves.server;
+    const cluster = await open({ rootNodes: [{ socket: { host, port } }] });
+    const id = String(await leaves.admin.call('CLUSTER', 'MYID'));
+    await leaves.admin.call('CLUSTER', 'RESET', 'HARD');
+    await stays.admin.call('CLUSTER', 'FORGET', id);
+    await addSlots(stays.admin, 8_192, 16_383);
+    await stays.admin.call('CLIENT', 'KILL', 'TYPE', 'normal');
+    await eventually(() => expect(told).toContain('broken'));
+    await eventually(() => cluster.evaluate('eval', [INCR, 1, 'a']));
+    expect(cluster.masterOf(hashSlot('a'))).toBe(addressOf(stays));
   });
 });

@@ -126,6 +126,8 @@ export class NodeRedisCluster extends EventSource implements ClusterClient {
         this.#follow();
       }
     } else if (/^(TRYAGAIN|CLUSTERDOWN)/.test(message)) {
+      // The node may have left the Cluster.
+      if (message.startsWith('CLUSTERDOWN')) void this.refresh();
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     } else throw error;
     return undefined;
