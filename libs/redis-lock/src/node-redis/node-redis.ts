@@ -8,7 +8,7 @@ import { NodeRedisNode } from './node-redis-node.js';
 import type { RedisClient } from './own-client.js';
 import { installedPackage } from './packages.js';
 import { refuseMistaken, refuseOthers, refuseUnusable, type Options } from './refusals.js';
-import { OF_SENTINEL, SentinelPlace, type RedisSentinel } from './sentinel-place.js';
+import { OF_SENTINEL, quick, SentinelPlace, type RedisSentinel } from './sentinel-place.js';
 
 /** A client of `createClient`, `createCluster` or `createSentinel`: 5 and 6 have other types. */
 export interface NodeRedisClient {
@@ -66,8 +66,12 @@ function created(options: Options): Source {
   const redis = installedPackage();
   try {
     if (options.rootNodes !== undefined) return redis.createCluster({ ...options });
-    if (options.sentinelRootNodes !== undefined)
-      return redis.createSentinel({ ...options, ...OF_SENTINEL });
+    if (options.sentinelRootNodes !== undefined) {
+      const nodeClientOptions = quick(options.nodeClientOptions);
+      const sentinelClientOptions = quick(options.sentinelClientOptions);
+      const ours = { nodeClientOptions, sentinelClientOptions, ...OF_SENTINEL };
+      return redis.createSentinel({ ...options, ...ours });
+    }
     return redis.createClient({ ...options, socket: { ...options.socket } });
   } catch (error) {
     // Its message may hold the url, with a password.

@@ -11,6 +11,7 @@ export interface Options extends RedisOptions {
   readonly name?: string;
   readonly sentinelRootNodes?: readonly { readonly host?: string }[];
   readonly nodeClientOptions?: RedisOptions;
+  readonly sentinelClientOptions?: RedisOptions;
 }
 
 /** Options of ioredis, which node-redis would ignore: it would connect to another server. */

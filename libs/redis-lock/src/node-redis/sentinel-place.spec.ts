@@ -97,4 +97,14 @@ describe.each(NODE_REDIS_VERSIONS)('sentinels over %s', (version, { createSentin
     for (const node of both) await node.send('incr', 'written');
     expect(await admin.get('written')).toBe('2');
   });
+
+  it('leaves a master that is silent from the start', async () => {
+    const { server } = await group.present();
+    server.pause();
+    const node = over(options());
+    node.connect().catch(() => undefined);
+    await eventually(() => expect(node.isReady).toBe(true), FAILED_OVER);
+    expect(node.address).not.toBe(`127.0.0.1:${String(server.port)}`);
+    server.resume();
+  });
 });
