@@ -1,8 +1,11 @@
+import { isNativeError } from 'node:util/types';
+
 import { isReply } from '../connection/reply-error.js';
 
 /** An answer with errors of Redis in it, as `isReply` knows them. */
 export function readable(raw: unknown): unknown {
-  if (Array.isArray(raw)) for (const one of raw) if (typeof one === 'object') named(one);
+  // A bundler may have renamed the class of an error.
+  if (Array.isArray(raw)) for (const one of raw) if (isNativeError(one)) named(one, true);
   return raw;
 }
 
