@@ -1,3 +1,5 @@
+import { EventEmitter } from 'node:events';
+
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/eventually.js';
 import { NODE_REDIS_VERSIONS } from '../../../../test/support/node-redis-versions.js';
@@ -5,6 +7,8 @@ import { killNode, SentinelGroup } from '../../../../test/support/topology.js';
 import type { NodeClient } from '../connection/client.js';
 import { chooseClient } from '../ioredis/choose-client.js';
 import { nodeRedis } from './node-redis.js';
+import type { RedisClient } from './own-client.js';
+import { SentinelPlace } from './sentinel-place.js';
 
 const FAILED_OVER = { withinMs: 60_000 };
 
@@ -13,6 +17,28 @@ interface Sentinel {
   destroy(): Promise<unknown>;
   on(event: 'error', listener: () => void): unknown;
 }
+
+it('does not lead back to the old master while the new one is not ready', async () => {
+  let at: { host: string; port: number } | undefined = { host: 'old', port: 1 };
+  const sentinel = Object.assign(new EventEmitter(), {
+    ...{ isOpen: true, connect: () => Promise.resolve(), destroy: () => Promise.resolve() },
+    ...{ getMasterNode: () => at, _execute: () => Promise.resolve({} as RedisClient) },
+  });
+  const route = { hosts: [], user: '', hasPassword: false, isEncrypted: false };
+  const place = new SentinelPlace(sentinel, route, true);
+  place.follow(
+    () => undefined,
+    () => undefined,
+  );
+  expect((await place.find()).at).toEqual(at);
+  at = undefined;
+  // A master that is away for a moment.
+  expect((await place.find()).at).toEqual({ host: 'old', port: 1 });
+  sentinel.emit('topology-change', { type: 'MASTER_CHANGE' });
+  await expect(place.find()).rejects.toThrow('not ready yet');
+  at = { host: 'new', port: 1 };
+  expect((await place.find()).at).toEqual(at);
+});
 
 describe.each(NODE_REDIS_VERSIONS)('sentinels over %s', (version, { createSentinel }) => {
   let group: SentinelGroup;

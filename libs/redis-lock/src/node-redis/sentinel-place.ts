@@ -47,6 +47,7 @@ export class SentinelPlace implements Place {
   known: Target | undefined;
   #opening: Promise<unknown> | undefined;
   #client: RedisClient | undefined;
+  #hasMoved = false;
   #leave = (): void => undefined;
 
   /** @param isOurs it is not of the application, which connects and ends its own */
@@ -63,6 +64,9 @@ export class SentinelPlace implements Place {
     if (sentinel.isOpen) {
       this.#client ??= await sentinel._execute(false, (client) => Promise.resolve(client));
       const at = sentinel.getMasterNode();
+      // The old master may still answer.
+      if (at === undefined && this.#hasMoved) throw new Error('The new master is not ready yet');
+      this.#hasMoved = false;
       if (at !== undefined) this.known = { client: this.#client, at };
     }
     if (this.known === undefined)
@@ -73,7 +77,9 @@ export class SentinelPlace implements Place {
   follow(moved: () => void, failed: (error: unknown) => void): void {
     const { sentinel } = this;
     const onChange = ({ type }: { readonly type: string }) => {
-      if (type === 'MASTER_CHANGE') moved();
+      if (type !== 'MASTER_CHANGE') return;
+      this.#hasMoved = true;
+      moved();
     };
     sentinel.on('error', failed);
     sentinel.on('topology-change', onChange);
