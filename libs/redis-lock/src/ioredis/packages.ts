@@ -32,6 +32,8 @@ export function packageOf(client: unknown): Package | undefined {
   return undefined;
 }
 
-function installed(): Generator<Package, void> {
-  return installedOf(NAMES) as Generator<Package, void>;
+/** Without ioredis 4, which another package may bring: it has no `Redis`. */
+function* installed(): Generator<Package, void> {
+  for (const one of installedOf(NAMES) as Generator<Partial<Package>>)
+    if (one.Redis !== undefined) yield one as Package;
 }
