@@ -16,6 +16,9 @@ export function brought(choose: () => ClientChoice): BroughtClient {
 
 /** The choice of an adapter; undefined for any other value of the option `connection`. */
 export function broughtChoice(connection: unknown): ClientChoice | undefined {
-  if (!hasMethods(connection, CHOOSE)) return undefined;
-  return (connection as BroughtClient)[CHOOSE]() as ClientChoice;
+  return isBrought(connection) ? (connection[CHOOSE]() as ClientChoice) : undefined;
+}
+
+export function isBrought(value: unknown): value is BroughtClient {
+  return hasMethods(value, CHOOSE);
 }

@@ -57,6 +57,9 @@ describe('optionsProblem', () => {
     [{ sentinels: [{ hots: 's' }], name: 'm' }, 'such as [{ host:'],
     [{ sentinels: [{ host: 's' }] }, "such as name: 'mymaster'"],
     [{ name: 'mymaster' }, 'it has no sentinels'],
+    [{ socket: { host: 'redis' } }, 'pass nodeRedis(options)'],
+    [{ rootNodes: [{ url: 'redis://c1' }] }, 'pass nodeRedis(options)'],
+    [{ nodes: [{ host: 'c1' }] }, 'pass a Cluster client'],
   ])('refuses %p', (options, reason) => {
     expect(optionsProblem(options)).toContain(reason);
   });

@@ -48,6 +48,12 @@ const WORDS = new Map([
   ['mastername', 'name'],
 ]);
 
+/** Options of others, which ioredis ignores too. */
+const ELSEWHERE = [
+  [/^(socket|rootNodes|sentinelRootNodes)$/, 'node-redis; pass nodeRedis(options)'],
+  [/^(nodes|redisOptions)$/, 'a Cluster; pass a Cluster client'],
+] as const;
+
 /** The problem with a connection's options, worded as the end of a sentence. */
 export function optionsProblem(options: object): string | undefined {
   for (const [option, value] of Object.entries(options)) {
@@ -79,6 +85,8 @@ function problemOfName(name: string, value: unknown): string | undefined {
   if (/^ur[il]$/i.test(name) || (typeof value === 'string' && /^rediss?:/.test(value))) {
     return "it has a url among its options; pass the url itself, as in connection: 'redis://…'";
   }
+  const other = ELSEWHERE.find(([names]) => names.test(name));
+  if (other !== undefined) return `its ${name} is an option of ${other[1]}`;
   const given = lettersOf(name);
   const meant = WORDS.get(given) ?? NAMES.find((known) => isMisspelt(given, lettersOf(known)));
   return meant && `it has the unknown option ${quoteName(name)}; did you mean ${meant}?`;

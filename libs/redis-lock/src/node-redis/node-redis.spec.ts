@@ -90,6 +90,7 @@ describe('nodeRedis() with options', () => {
     ['a text', 'redis://user:s3cret@host', 'write { url }'],
     ['an array', [], 'not an array'],
     ['a promise', Promise.resolve({}), 'not a Promise'],
+    ['its own result', nodeRedis({}), 'the result of nodeRedis() already'],
     ['a client of ioredis', new Redis({ lazyConnect: true }), 'a client of ioredis'],
     ['a url that is none', { url: 'user:s3cret@host' }, 'its url must begin with redis://'],
     ['another protocol', { url: 'http://user:s3cret@host' }, 'its url must begin with redis://'],

@@ -1,3 +1,4 @@
+import { isBrought } from '../connection/brought-client.js';
 import { describeValue, LockConfigurationError } from '../core/api/errors.js';
 import { hasMethods, isPlainObject } from '../core/api/shapes.js';
 import type { RedisOptions } from './own-client.js';
@@ -28,6 +29,7 @@ const ELSEWHERE = new Map([
 export function refuseOthers(source: unknown): asserts source is Options {
   if (source === undefined)
     refuse('it needs a client, or options: is an environment variable missing?');
+  if (isBrought(source)) refuse('it is the result of nodeRedis() already');
   if (hasMethods(source, 'evalsha', 'duplicate')) {
     refuse('it is a client of ioredis; pass it as connection, without nodeRedis()');
   }
