@@ -14,29 +14,31 @@ jest.unstable_mockModule('node:module', () => {
   const load = Object.assign((name: string) => find(name)(), { resolve: find });
   return { createRequire: () => load };
 });
-const { installedOf } = await import('./load-package.js');
-const { installedPackage, packageOf } = await import('../ioredis/packages.js');
+const ioredis = await import('../ioredis/packages.js');
+const nodeRedis = await import('../node-redis/packages.js');
 
 describe('the packages of an application', () => {
-  class Redis extends Object {}
+  const iovalkey = { Redis: class extends Object {} };
 
   beforeEach(() => {
     installed.clear();
-    installed.set('iovalkey', () => ({ Redis }));
+    installed.set('iovalkey', () => iovalkey);
   });
 
   it('are found behind a missing one, in the words of any loader', () => {
-    expect([...installedOf(['ioredis', 'iovalkey'])]).toEqual([{ Redis }]);
+    expect(ioredis.installedPackage()).toBe(iovalkey);
+    expect(nodeRedis.isInstalled()).toBe(false);
   });
 
   it('are not found behind one that lacks a package of its own', () => {
     installed.set('ioredis', () => find('debug')());
-    expect(() => [...installedOf(['ioredis', 'iovalkey'])]).toThrow('debug');
+    expect(ioredis.installedPackage).toThrow('debug');
   });
 
-  it('are not those of ioredis 4, which another package may bring', () => {
+  it('are not those of ioredis 4 and node-redis 4, which another package may bring', () => {
     installed.set('ioredis', () => Object);
-    expect(installedPackage().Redis).toBe(Redis);
-    expect(packageOf(new Redis())?.Redis).toBe(Redis);
+    installed.set('redis', () => ({ createClient: Object }));
+    expect(ioredis.packageOf(new iovalkey.Redis())).toBe(iovalkey);
+    expect(nodeRedis.installedPackage).toThrow('node-redis 5 or newer, which is not installed');
   });
 });

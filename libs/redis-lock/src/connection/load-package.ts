@@ -4,11 +4,18 @@ import { join } from 'node:path';
 /** A bundle has no place of its own, or one that was left behind: it finds packages where it runs. */
 const places = () => [import.meta.url, join(process.cwd(), 'bundle.js')];
 
-/** Loads those packages of the application that are installed, each when it is read. */
-export function* installedOf(names: readonly string[]): Generator<unknown, void> {
+/**
+ * Loads those packages of the application that are installed, each when it is read.
+ * @param member a version without it is too old
+ */
+export function* installedOf<Package extends object>(
+  names: readonly string[],
+  member: keyof Package,
+): Generator<Package, void> {
   for (const name of names) {
     const place = places().find((one) => finds(one, name));
-    if (place !== undefined) yield createRequire(place)(name);
+    const found = place && (createRequire(place)(name) as Package);
+    if (found && member in found) yield found;
   }
 }
 

@@ -6,7 +6,6 @@ import type { Clock } from '../core/time/clock.js';
 import type { AnswerWatch } from './answer-watch.js';
 import { isCluster, type AnswerListener, type Client, type Evaluated } from './client.js';
 import { CallOrder, cut, firstKeyOf, MOST_CALLS, type Batch, type Call } from './call-order.js';
-
 import { hashSlot } from './hash-slot.js';
 import {
   brokenError,

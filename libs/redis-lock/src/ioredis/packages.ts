@@ -17,7 +17,7 @@ export function installedPackage(): Package {
   const [first] = installed();
   if (first !== undefined) return first;
   throw new LockConfigurationError(
-    'A url and options need ioredis, which is not installed: run npm install ioredis (or iovalkey). ' +
+    'A url and options need ioredis 5 or newer, which is not installed: run npm install ioredis (or iovalkey). ' +
       'Or set connection to a client that you have',
   );
 }
@@ -32,8 +32,6 @@ export function packageOf(client: unknown): Package | undefined {
   return undefined;
 }
 
-/** Without ioredis 4, which another package may bring: it has no `Redis`. */
-function* installed(): Generator<Package, void> {
-  for (const one of installedOf(NAMES) as Generator<Partial<Package>>)
-    if (one.Redis !== undefined) yield one as Package;
+function installed(): Generator<Package, void> {
+  return installedOf<Package>(NAMES, 'Redis');
 }

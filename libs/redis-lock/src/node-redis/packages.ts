@@ -21,7 +21,7 @@ export function installedPackage(): Package {
   const found = firstInstalled();
   if (found !== undefined) return found;
   throw new LockConfigurationError(
-    'nodeRedis() with options needs node-redis, which is not installed: run npm install redis',
+    'nodeRedis() with options needs node-redis 5 or newer, which is not installed: run npm install redis',
   );
 }
 
@@ -30,6 +30,6 @@ export function isInstalled(): boolean {
 }
 
 function firstInstalled(): Package | undefined {
-  const [first] = installedOf(NAMES);
-  return first as Package | undefined;
+  const [first] = installedOf<Package>(NAMES, 'createSentinel');
+  return first;
 }
