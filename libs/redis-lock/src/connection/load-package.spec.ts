@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 const installed = new Map<string, () => unknown>();
+const places = new Set<string>();
 
 /** Yarn's Plug'n'Play has other words than Node. */
 function find(name: string): () => unknown {
@@ -12,7 +13,7 @@ function find(name: string): () => unknown {
 
 jest.unstable_mockModule('node:module', () => {
   const load = Object.assign((name: string) => find(name)(), { resolve: find });
-  return { createRequire: () => load };
+  return { createRequire: (place: string) => (places.add(place), load) };
 });
 const ioredis = await import('../ioredis/packages.js');
 const nodeRedis = await import('../node-redis/packages.js');
@@ -28,6 +29,11 @@ describe('the packages of an application', () => {
   it('are found behind a missing one, in the words of any loader', () => {
     expect(ioredis.installedPackage()).toBe(iovalkey);
     expect(nodeRedis.isInstalled()).toBe(false);
+  });
+
+  it('are looked for beside the program, which may run elsewhere', () => {
+    expect(nodeRedis.isInstalled()).toBe(false);
+    expect([...places]).toContain(process.argv[1]);
   });
 
   it('are not found behind one that lacks a package of its own', () => {

@@ -1,8 +1,13 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-/** A bundle has no place of its own, or one that was left behind: it finds packages where it runs. */
-const places = () => [import.meta.url, join(process.cwd(), 'bundle.js')];
+/** A bundle has no place of its own, or one that was left behind: packages are beside the program. */
+const places = () => [
+  import.meta.url,
+  process.argv[1] ?? '',
+  // A launcher may have started the program.
+  join(process.cwd(), 'bundle.js'),
+];
 
 /**
  * Loads those packages of the application that are installed, each when it is read.
