@@ -10,7 +10,7 @@ import {
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import { prepareConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
+import { prepareConnection } from '../support/open-connection.js';
 import {
   eventually,
   Gate,

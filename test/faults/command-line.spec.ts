@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { COMMANDS } from '../../libs/redis-lock/src/cli/permissions.js';
 import { CHANNEL_PATTERNS, keyPatterns } from '../support/acl-rules.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import { openConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
+import { openConnection } from '../support/open-connection.js';
 import { LockService } from '../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import { doctor, run } from '../cli/command.js';
 import { describeIfSharded } from '../support/server-facts.js';

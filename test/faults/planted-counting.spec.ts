@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import { OnceOnly } from '../../libs/redis-lock/src/primitives/lua/once-only.js';
-import { openConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
+import { openConnection } from '../support/open-connection.js';
 import {
   COUNT_DOWN,
   TRY_SET_COUNT,

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { LockConfigurationError, RedLockService } from 'nestjs-redis-lock/core';
 import { systemClock } from '../../libs/redis-lock/src/core/time/clock.js';
 import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
-import { openConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
+import { openConnection } from '../support/open-connection.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';
 import { useRedLocks, useServers, type RedLockClient } from '../support/red-lock-client.js';
 import { eventually, useRealRedis, type RedisFixture } from '../support/set-up.js';

@@ -4,7 +4,7 @@ import { CLUSTER } from '../../libs/redis-lock/src/cli/permissions.js';
 import { aclRules } from '../support/acl-rules.js';
 import { defineScript } from '../../libs/redis-lock/src/core/redis/script.js';
 import { hashSlot } from '../../libs/redis-lock/src/connection/hash-slot.js';
-import { openConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
+import { openConnection } from '../support/open-connection.js';
 import { useApplications } from '../faults/support/applications.js';
 import { channelOf, handOver } from '../faults/support/hand-over.js';
 import { PRIMITIVES, type Kind, type Primitive } from '../faults/support/primitives.js';

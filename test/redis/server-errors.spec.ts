@@ -11,7 +11,7 @@ import {
   type AcquireOptions,
 } from 'nestjs-redis-lock/core';
 import { startRedisServer } from '../../scripts/redis-server.mjs';
-import { openConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
+import { openConnection } from '../support/open-connection.js';
 import { RENEW } from '../../libs/redis-lock/src/primitives/lua/hash-lock.js';
 import { eventually, PROMPT_MS, useLocks, useRealRedis } from '../support/set-up.js';
 import { Stopwatch } from '../support/stopwatch.js';

@@ -5,8 +5,7 @@ import { LockContext } from '../../libs/redis-lock/src/core/lock-context.js';
 import type { LockEvent } from '../../libs/redis-lock/src/core/api/observer.js';
 import type { LockSettings } from '../../libs/redis-lock/src/core/api/settings.js';
 import type { RedisConnection } from '../../libs/redis-lock/src/core/redis/connection.js';
-import { openConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
-import { overClient } from './client.js';
+import { openOverClient } from './open-connection.js';
 import { eventually } from './eventually.js';
 import { FaultProxy } from './fault-proxy.js';
 import { FOREIGN_PERMIT, permitIdsIn } from './redisson-permits.js';
@@ -62,7 +61,7 @@ export function useLocks<Locks>(
         void settings.observer?.observe(event);
       },
     };
-    const port = openConnection(overClient(connection), observer, publish);
+    const port = openOverClient(connection, observer, publish);
     const context = contextOn(port, { ...settings, observer }, clock);
     const client: LockClient<Locks> = {
       locks: serviceOf(context),

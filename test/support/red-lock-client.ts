@@ -8,8 +8,7 @@ import {
   type LockSettings,
 } from '../../libs/redis-lock/src/core/api/settings.js';
 import type { RedisConnection, Reply } from '../../libs/redis-lock/src/core/redis/connection.js';
-import { openConnection } from '../../libs/redis-lock/src/ioredis/open-connection.js';
-import { overClient } from './client.js';
+import { openOverClient } from './open-connection.js';
 import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/quorum-connection.js';
 import { RedLockService } from '../../libs/redis-lock/src/primitives/red-lock/red-lock-service.js';
 import {
@@ -117,9 +116,7 @@ export function openRedLocks(
       void settings.observer?.observe(event);
     },
   };
-  const connections = nodes.map((node, i) =>
-    decorate(openConnection(overClient(node), observer), i),
-  );
+  const connections = nodes.map((node, i) => decorate(openOverClient(node, observer), i));
   const connection = new QuorumConnection(connections, { longestLeaseMs, clock, observer });
   const context = new LockContext(connection, { ...settings, observer }, clock);
   return {

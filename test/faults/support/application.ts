@@ -5,8 +5,7 @@ import { LockService } from '../../../libs/redis-lock/src/primitives/lock/lock-s
 import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
 import type { Clock } from '../../../libs/redis-lock/src/core/time/clock.js';
 import type { RedisConnection } from '../../../libs/redis-lock/src/core/redis/connection.js';
-import { openConnection } from '../../../libs/redis-lock/src/ioredis/open-connection.js';
-import { overClient } from '../../support/client.js';
+import { openOverClient } from '../../support/open-connection.js';
 
 export interface ApplicationOptions {
   publish?: LockSettings['publish'];
@@ -42,7 +41,7 @@ export function openApplication(
     },
   };
   const context = new LockContext(
-    decorate(openConnection(overClient(connection), undefined, publish)),
+    decorate(openOverClient(connection, undefined, publish)),
     { observer, ...settings },
     clock,
   );

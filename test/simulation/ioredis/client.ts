@@ -5,7 +5,7 @@ import {
   type CommandReply,
 } from '../../../libs/redis-lock/src/testing/server/commands/command.js';
 import { CommandError } from '../../../libs/redis-lock/src/testing/server/store.js';
-import { prepareConnection } from '../../../libs/redis-lock/src/ioredis/open-connection.js';
+import { prepareConnection } from '../../support/open-connection.js';
 import { Session, type Host } from '../../support/in-process/session.js';
 import { InProcessSocket, type Listener, type Receiver } from '../../support/in-process/socket.js';
 import { Link, type Site } from '../link.js';

@@ -5,11 +5,7 @@ import { ReadWriteLockService } from '../../../libs/redis-lock/src/primitives/re
 import { LockService } from '../../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import { SemaphoreService } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
-import {
-  openConnection,
-  prepareConnection,
-} from '../../../libs/redis-lock/src/ioredis/open-connection.js';
-import { overClient } from '../client.js';
+import { openOverClient, prepareConnection } from '../open-connection.js';
 import { serve } from '../worker.js';
 
 /** Callers side by side. */
@@ -130,10 +126,10 @@ const api = {
   requestsAlive,
   closeRequests: () => requests.first.close(),
   open: (url: string) => {
-    context = new LockContext(openConnection(overClient(url)));
+    context = new LockContext(openOverClient(url));
     locks = new LockService(context);
     services = servicesOf(context);
-    rival = new LockContext(openConnection(overClient(url)));
+    rival = new LockContext(openOverClient(url));
     rivals = new LockService(rival);
   },
   footprint,

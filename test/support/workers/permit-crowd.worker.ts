@@ -7,8 +7,7 @@ import {
 
 import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
 import type { LockSettings } from '../../../libs/redis-lock/src/core/api/settings.js';
-import { openConnection } from '../../../libs/redis-lock/src/ioredis/open-connection.js';
-import { overClient } from '../client.js';
+import { openOverClient } from '../open-connection.js';
 import { SemaphoreService } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { PermitReferee } from '../../faults/support/permit-referee.js';
 import { Random } from '../random.js';
@@ -48,7 +47,7 @@ const api = {
   open(url: string, refereeUrl: string, capacity: number, settings: Partial<LockSettings>): void {
     connection = new Redis(refereeUrl);
     referee = new PermitReferee(connection, capacity);
-    context = new LockContext(openConnection(overClient(url)), settings);
+    context = new LockContext(openOverClient(url), settings);
     semaphores = new SemaphoreService(context);
   },
 

@@ -1,7 +1,6 @@
 import type { LockSettings } from '../../../libs/redis-lock/src/core/api/settings.js';
 import { LockContext } from '../../../libs/redis-lock/src/core/lock-context.js';
-import { openConnection } from '../../../libs/redis-lock/src/ioredis/open-connection.js';
-import { overClient } from '../client.js';
+import { openOverClient } from '../open-connection.js';
 import { SemaphoreService } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import type { SemaphoreAcquireOptions } from '../../../libs/redis-lock/src/primitives/semaphore/semaphore.js';
 import { report, serve } from '../worker.js';
@@ -11,7 +10,7 @@ let semaphores: SemaphoreService;
 
 const api = {
   open(url: string, settings: Partial<LockSettings> = {}): void {
-    context = new LockContext(openConnection(overClient(url)), settings);
+    context = new LockContext(openOverClient(url), settings);
     semaphores = new SemaphoreService(context);
   },
 

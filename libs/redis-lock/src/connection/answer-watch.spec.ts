@@ -13,7 +13,7 @@ import type { RedisConnection } from '../core/redis/connection.js';
 import { defineScript } from '../core/redis/script.js';
 import { systemClock, type Clock } from '../core/time/clock.js';
 import { ManualClock } from '../testing/manual-clock.js';
-import { prepareConnection } from '../ioredis/open-connection.js';
+import { prepareConnection } from '../../../../test/support/open-connection.js';
 
 /** A connection is half open by then: no byte has arrived for so long. */
 const SILENT_MS = 4_000;

@@ -10,7 +10,7 @@ import type { LockBackendError } from '../core/api/errors.js';
 import { defineScript } from '../core/redis/script.js';
 import { LockService } from '../primitives/lock/lock-service.js';
 import { hashSlot } from './hash-slot.js';
-import { openConnection } from '../ioredis/open-connection.js';
+import { openConnection } from '../../../../test/support/open-connection.js';
 import { Stopwatch } from '../../../../test/support/stopwatch.js';
 
 const ECHO = defineScript({

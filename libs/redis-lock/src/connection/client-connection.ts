@@ -34,12 +34,15 @@ export interface Surroundings {
   readonly random?: Random;
 }
 
-/** Redis over this client. Nothing is opened before `open` or the first script. */
+/**
+ * Redis over this client. Nothing is opened before `open` or the first script.
+ * @param publish how releases are announced in a Cluster
+ */
 export function connectionOver(
   { client, isOurs }: ClientChoice,
-  observer: LockObserver | undefined,
-  publish: PublishOption,
-  onEviction: 'warn' | 'refuse',
+  observer?: LockObserver,
+  publish: PublishOption = 'auto',
+  onEviction: 'warn' | 'refuse' = 'warn',
   { clock = systemClock, random = systemRandom }: Surroundings = {},
 ): ClientConnection {
   const events = new ConnectionEvents(observer);

@@ -10,7 +10,7 @@ import { RENEW } from '../primitives/lua/hash-lock.js';
 import type { RedisConnection } from '../core/redis/connection.js';
 import { defineScript, forMany, type RawReply, type Script } from '../core/redis/script.js';
 import { hashSlot } from './hash-slot.js';
-import { openConnection } from '../ioredis/open-connection.js';
+import { openConnection } from '../../../../test/support/open-connection.js';
 
 /** Appends to a list, and answers its length. */
 const PUSH = defineScript({

@@ -1,9 +1,10 @@
+import { connectionOver } from '../connection/client-connection.js';
 import { LockContext } from '../core/lock-context.js';
 import type { LockObserver } from '../core/api/observer.js';
 import type { LockSettings } from '../core/api/settings.js';
 import type { RedisConnection } from '../core/redis/connection.js';
 import { systemClock, type Clock } from '../core/time/clock.js';
-import { prepareConnection } from '../ioredis/open-connection.js';
+import { chooseClient } from '../ioredis/choose-client.js';
 
 /** A connection that opens on demand. */
 export type BackendConnection = RedisConnection & {
@@ -35,6 +36,6 @@ export interface Backend {
 
 export const REDIS: Backend = {
   clock: systemClock,
-  connect: prepareConnection,
+  connect: (target, ...rest) => connectionOver(chooseClient(target), ...rest),
   context: (connection, settings) => new LockContext(connection, settings),
 };

@@ -1,17 +1,9 @@
-import {
-  reconnectDelayMs,
-  type ClusterClient,
-  type Evaluated,
-  type Route,
-  type Word,
-} from '../connection/client.js';
+import type { ClusterClient, Evaluated, Route, Word } from '../connection/client.js';
 import { hashSlot } from '../connection/hash-slot.js';
 import { isReply } from '../connection/reply-error.js';
-import { outOfScope } from '../core/time/clock.js';
 import type { ClusterMap } from './cluster-map.js';
-import { EventSource } from './event-source.js';
 import { NodeRedisNode } from './node-redis-node.js';
-import { named } from './reply.js';
+import { Reconnecting } from './reconnecting.js';
 
 /** The most ways that a script takes, as in node-redis. */
 const MOST_WAYS = 16;
@@ -19,15 +11,11 @@ const MOST_WAYS = 16;
 const AGAIN_MS = 10;
 
 /** A Cluster over node-redis: a connection to each master. */
-export class NodeRedisCluster extends EventSource implements ClusterClient {
+export class NodeRedisCluster extends Reconnecting implements ClusterClient {
   readonly topology = 'cluster';
-  readonly remedy = 'set its reconnectStrategy';
   readonly reconnects = true;
-  readonly readsInfo = true;
   /** By address. */
   readonly #nodes = new Map<string, NodeRedisNode>();
-  #attempts = 0;
-  #pause: NodeJS.Timeout | undefined;
   #refreshing: Promise<void> | undefined;
 
   constructor(
@@ -37,21 +25,12 @@ export class NodeRedisCluster extends EventSource implements ClusterClient {
     super();
   }
 
-  end(): void {
-    if (this.hasEnded()) return;
-    this.status = 'ended';
-    this.isReady = false;
-    clearTimeout(this.#pause);
-    for (const node of this.#nodes.values()) node.end();
-    this.tell('ended');
-  }
-
   masterOf(slot: number): string | undefined {
     return this.map.masterOf(slot);
   }
 
   nodes(): readonly NodeRedisNode[] {
-    return [...this.map.addresses].map((address) => this.#nodeAt(address));
+    return [...this.#nodes.values()];
   }
 
   get writesLate(): boolean {
@@ -95,20 +74,18 @@ export class NodeRedisCluster extends EventSource implements ClusterClient {
     return this.#refreshing;
   }
 
-  protected override begin(): void {
-    this.status = 'away';
-    this.#attempts += 1;
-    outOfScope(() => this.map.find()).then(
-      () => {
-        this.#follow();
-      },
-      (error: unknown) => {
-        if (this.hasEnded()) return;
-        this.tell('failed', named(error));
-        const delayMs = reconnectDelayMs(this.#attempts);
-        this.#pause = outOfScope(() => setTimeout(this.begin.bind(this), delayMs));
-      },
-    );
+  protected override async attempt(): Promise<void> {
+    try {
+      await this.map.find();
+      this.#follow();
+    } catch (error) {
+      this.onFailed(error);
+      if (!this.hasEnded()) this.beginAgain();
+    }
+  }
+
+  protected override close(): void {
+    for (const node of this.#nodes.values()) node.end();
   }
 
   /**
@@ -168,7 +145,7 @@ export class NodeRedisCluster extends EventSource implements ClusterClient {
     });
     node.on('ready', this.#judge);
     node.on('broken', this.#onBroken);
-    node.on('failed', this.#onFailed);
+    node.on('failed', this.onFailed);
     if (this.hasEnded()) node.end();
     else node.connect().catch(() => undefined);
     return node;
@@ -182,18 +159,16 @@ export class NodeRedisCluster extends EventSource implements ClusterClient {
     void this.refresh();
   };
 
-  readonly #onFailed = (error: unknown): void => {
-    if (!this.hasEnded()) this.tell('failed', error);
-  };
-
   /** It is ready while one of its nodes is. */
   readonly #judge = (): void => {
     if (this.hasEnded()) return;
     const isReady = [...this.#nodes.values()].some((node) => node.isReady);
     if (isReady === this.isReady) return;
-    this.isReady = isReady;
-    this.status = isReady ? 'ready' : 'away';
-    if (isReady) this.tell('ready');
+    if (isReady) this.becomeReady();
+    else {
+      this.isReady = false;
+      this.status = 'away';
+    }
   };
 }
 

@@ -1,5 +1,4 @@
 import {
-  reconnectDelayMs,
   type ChannelKind,
   type Evaluated,
   type NodeClient,
@@ -7,11 +6,9 @@ import {
   type Traffic,
   type Word,
 } from '../connection/client.js';
-import { outOfScope } from '../core/time/clock.js';
 import { Connection, type ConnectionListener } from './connection.js';
-import { EventSource } from './event-source.js';
 import type { Target } from './own-client.js';
-import { named } from './reply.js';
+import { Reconnecting } from './reconnecting.js';
 
 /** Where a node connects to. */
 export interface Place {
@@ -29,24 +26,17 @@ export interface Place {
 }
 
 /** One server over node-redis. A connection that broke is replaced by another one. */
-export class NodeRedisNode extends EventSource implements NodeClient {
-  readonly remedy = 'set its reconnectStrategy';
-  readonly readsInfo = true;
+export class NodeRedisNode extends Reconnecting implements NodeClient {
   readonly isReplica = false;
   readonly endsSilence = false;
   #connection: Connection | undefined;
-  #attempts = 0;
-  #pause: NodeJS.Timeout | undefined;
   readonly #listener: ConnectionListener = {
     connected: () => {
       this.status = 'arriving';
       this.tell('connected');
     },
     ready: () => {
-      this.#attempts = 0;
-      this.status = 'ready';
-      this.isReady = true;
-      this.tell('ready');
+      this.becomeReady();
     },
     message: (payload, channel) => {
       this.tell('message', channel, payload);
@@ -65,7 +55,7 @@ export class NodeRedisNode extends EventSource implements NodeClient {
     private readonly isOnce = false,
   ) {
     super();
-    if (!isOnce) place.follow?.(this.reconnect.bind(this), this.#onFailed);
+    if (!isOnce) place.follow?.(this.reconnect.bind(this), this.onFailed);
   }
 
   get topology(): 'server' | 'sentinel' {
@@ -101,16 +91,6 @@ export class NodeRedisNode extends EventSource implements NodeClient {
     return this.#connection?.traffic;
   }
 
-  end(): void {
-    if (this.status === 'ended') return;
-    this.status = 'ended';
-    this.isReady = false;
-    clearTimeout(this.#pause);
-    this.#connection?.end();
-    if (!this.isOnce) this.place.close?.();
-    this.tell('ended');
-  }
-
   reconnect(): void {
     this.#connection?.end();
   }
@@ -143,18 +123,7 @@ export class NodeRedisNode extends EventSource implements NodeClient {
     return new NodeRedisNode(this.place, true);
   }
 
-  protected override begin(): void {
-    outOfScope(() => void this.#connect());
-  }
-
-  #over<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    if (this.#connection !== undefined) return work(this.#connection);
-    return Promise.reject(new Error('The client is not connected'));
-  }
-
-  async #connect(): Promise<void> {
-    this.status = 'away';
-    this.#attempts += 1;
+  protected override async attempt(): Promise<void> {
     try {
       const target = await this.place.find();
       if (this.hasEnded()) return;
@@ -162,6 +131,16 @@ export class NodeRedisNode extends EventSource implements NodeClient {
     } catch (error) {
       this.#onOver(error);
     }
+  }
+
+  protected override close(): void {
+    this.#connection?.end();
+    if (!this.isOnce) this.place.close?.();
+  }
+
+  #over<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    if (this.#connection !== undefined) return work(this.#connection);
+    return Promise.reject(new Error('The client is not connected'));
   }
 
   #onOver(error: unknown): void {
@@ -173,15 +152,8 @@ export class NodeRedisNode extends EventSource implements NodeClient {
     // A call that is rejected after this counts as one whose connection broke.
     this.tell('broken');
     // A connection that breaks is most often back in a moment.
-    if (error !== undefined && !wasReady) this.#onFailed(error);
+    if (error !== undefined && !wasReady) this.onFailed(error);
     if (this.isOnce) this.end();
-    else if (!this.hasEnded()) {
-      const delayMs = reconnectDelayMs(Math.max(1, this.#attempts));
-      this.#pause = outOfScope(() => setTimeout(this.begin.bind(this), delayMs));
-    }
+    else if (!this.hasEnded()) this.beginAgain();
   }
-
-  readonly #onFailed = (error: unknown): void => {
-    if (!this.hasEnded()) this.tell('failed', named(error));
-  };
 }

@@ -1,11 +1,9 @@
-import { isNativeError } from 'node:util/types';
-
 import { isReply } from '../connection/reply-error.js';
 
 /** An answer with errors of Redis in it, as `isReply` knows them. */
 export function readable(raw: unknown): unknown {
   // A bundler may have renamed the class of an error.
-  if (Array.isArray(raw)) for (const one of raw) if (isNativeError(one)) named(one, true);
+  if (Array.isArray(raw)) for (const one of raw) if (one instanceof Error) named(one, true);
   return raw;
 }
 

@@ -25,7 +25,7 @@ it('does not lead back to the old master while the new one is not ready', async 
     ...{ getMasterNode: () => at, _execute: () => Promise.resolve({} as RedisClient) },
   });
   const route = { hosts: [], user: '', hasPassword: false, isEncrypted: false };
-  const place = new SentinelPlace(sentinel, route, true);
+  const place = new SentinelPlace(sentinel as never, route, true);
   place.follow(
     () => undefined,
     () => undefined,

@@ -1,12 +1,24 @@
 import { EventEmitter } from 'node:events';
 
-import type { ClientEvents, ClientStatus, Listener } from '../connection/client.js';
+import {
+  reconnectDelayMs,
+  type ClientEvents,
+  type ClientStatus,
+  type Listener,
+} from '../connection/client.js';
+import { outOfScope } from '../core/time/clock.js';
+import { named } from './reply.js';
 
-/** The common part of a node and a Cluster: a status, and events. */
-export abstract class EventSource {
+/** The common part of a node and a Cluster: a status, events, and a pause before each attempt. */
+export abstract class Reconnecting {
+  readonly remedy = 'set its reconnectStrategy';
+  readonly readsInfo = true;
   status: ClientStatus = 'idle';
   isReady = false;
   readonly #events = new EventEmitter();
+  /** Since it was ready. */
+  #attempts = 0;
+  #pause: NodeJS.Timeout | undefined;
 
   constructor() {
     // Every waiter for a connection adds one.
@@ -32,8 +44,17 @@ export abstract class EventSource {
       this.on('failed', settle);
       this.on('ended', onEnd);
       if (this.status === 'ended') onEnd();
-      else if (this.status === 'idle') this.begin();
+      else if (this.status === 'idle') this.#begin();
     });
+  }
+
+  end(): void {
+    if (this.hasEnded()) return;
+    this.status = 'ended';
+    this.isReady = false;
+    clearTimeout(this.#pause);
+    this.close();
+    this.tell('ended');
   }
 
   on<Event extends keyof ClientEvents>(event: Event, listener: Listener<Event>): void {
@@ -56,5 +77,30 @@ export abstract class EventSource {
     return this.status === 'ended';
   }
 
-  protected abstract begin(): void;
+  protected becomeReady(): void {
+    this.#attempts = 0;
+    this.status = 'ready';
+    this.isReady = true;
+    this.tell('ready');
+  }
+
+  /** It connects again, after a pause. */
+  protected beginAgain(): void {
+    const delayMs = reconnectDelayMs(Math.max(1, this.#attempts));
+    this.#pause = outOfScope(() => setTimeout(this.#begin, delayMs));
+  }
+
+  protected readonly onFailed = (error: unknown): void => {
+    if (!this.hasEnded()) this.tell('failed', named(error));
+  };
+
+  /** Never rejects. */
+  protected abstract attempt(): Promise<void>;
+  protected abstract close(): void;
+
+  readonly #begin = (): void => {
+    this.status = 'away';
+    this.#attempts += 1;
+    outOfScope(() => void this.attempt());
+  };
 }
