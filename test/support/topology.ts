@@ -139,6 +139,16 @@ export class SentinelGroup extends ReplicaGroup {
     throw new Error('There is no master at present');
   }
 
+  /** The first sentinel accepts connections and answers nothing, until the returned function is called. */
+  async silenceFirst(): Promise<() => void> {
+    const [port = 0] = this.#ports;
+    const sentinel = connect(port);
+    const pid = Number(field(await sentinel.info('server'), 'process_id'));
+    sentinel.disconnect();
+    process.kill(pid, 'SIGSTOP');
+    return () => process.kill(pid, 'SIGCONT');
+  }
+
   override async stop(): Promise<void> {
     for (const sentinel of this.#sentinels) {
       sentinel.stdin.end();

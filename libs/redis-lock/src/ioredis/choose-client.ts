@@ -30,6 +30,8 @@ const OUR_DEFAULTS = {
   lazyConnect: true,
   retryStrategy: reconnectDelayMs,
   connectTimeout: 3_000,
+  // ioredis would wait without a limit for a silent sentinel.
+  sentinelCommandTimeout: 3_000,
   disconnectTimeout: DISCONNECT_MS,
   // From Redis 7.2 on this needs a right of its own.
   disableClientInfo: true,
@@ -145,7 +147,7 @@ export function refuseUrl(url: string): void {
 
 function whatIsWrong(value: unknown): string {
   const wanted =
-    'connection must be a redis:// url, ioredis options, or an ioredis Redis or Cluster client';
+    'connection must be a redis:// url, ioredis options, or a client of ioredis or iovalkey';
   if (value === undefined) {
     return `${wanted}, not undefined: is an environment variable missing? Leave connection out for ${DEFAULT_URL}`;
   }
