@@ -193,7 +193,7 @@ describe('the services of openLocks()', () => {
   });
 
   it('share their locks with an application of Nest', async () => {
-    @Module({ imports: [RedisLockModule.forRoot({ connection: redis.url })] })
+    @Module({ imports: [RedisLockModule.forRoot({ connection: redis.connection })] })
     class App {}
     const app = await NestFactory.createApplicationContext(App, { logger: false });
     try {
@@ -265,7 +265,7 @@ describe('the end of openLocks()', () => {
 
   it('comes with the end of a block, also when the block fails', async () => {
     const work = async () => {
-      await using locks = openLocks({ connection: redis.url });
+      await using locks = openLocks({ connection: redis.connection });
       await locks.lock.acquire('a');
       throw new Error('no luck');
     };

@@ -57,7 +57,7 @@ export function useApplications(redis: RedisFixture): Applications {
   return {
     add,
     async start({ imports = [], ...metadata }, options = {}) {
-      const locks = RedisLockModule.forRoot({ connection: redis.url, ...options });
+      const locks = RedisLockModule.forRoot({ connection: redis.connection, ...options });
       const module = { module: App, imports: [locks, ...imports], ...metadata };
       const app = await add(await NestFactory.create(module, SILENT));
       // A spec counts commands only after those of the start.

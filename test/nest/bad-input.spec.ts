@@ -347,7 +347,7 @@ describe('d.9, the module and its connection', () => {
 
       onModuleInit = () => this.locks.using('b', () => undefined);
     }
-    const locks = RedisLockModule.forRoot({ connection: redis.url });
+    const locks = RedisLockModule.forRoot({ connection: redis.connection });
     const nest = await NestFactory.create(
       { module: App, imports: [locks], providers: [Early] },
       SILENT,

@@ -42,7 +42,7 @@ const apps = useApplications(redis);
 class App {}
 
 const cache = () =>
-  RedisLockModule.forRoot({ name: 'cache', connection: redis.url, keyPrefix: 'cache:' });
+  RedisLockModule.forRoot({ name: 'cache', connection: redis.connection, keyPrefix: 'cache:' });
 
 async function refused(starting: () => unknown): Promise<string> {
   let error: unknown;
@@ -121,7 +121,7 @@ describe('several connections', () => {
   });
 
   it('are never one owner, also for one key', async () => {
-    const same = RedisLockModule.forRoot({ name: 'cache', connection: redis.url });
+    const same = RedisLockModule.forRoot({ name: 'cache', connection: redis.connection });
     const app = await apps.start({ imports: [same], providers: [Stock] });
     const { locks, cacheLocks } = app.nest.get(Stock);
     await locks.using('a', async () => {
@@ -164,7 +164,7 @@ describe('several connections', () => {
     const names = ['one', 'two', 'three', 'four', 'five'];
     const imports = names.map((name) =>
       RedisLockModule.forRoot({
-        ...{ name, keyPrefix: `${name}:`, connection: redis.url, shutdownTimeoutMs },
+        ...{ name, keyPrefix: `${name}:`, connection: redis.connection, shutdownTimeoutMs },
       }),
     );
     const app = await apps.start({ imports }, { shutdownTimeoutMs });
@@ -214,7 +214,7 @@ describe('several connections', () => {
     expect(await refused(() => create({ imports: [...unnamed] }))).toContain('without a name');
     const late = RedisLockModule.forRootAsync({
       name: 'late',
-      useFactory: () => ({ connection: redis.url }),
+      useFactory: () => ({ connection: redis.connection }),
     });
     const app = await apps.add(await create({ imports: [late] }));
     expect(app.nest.get(getLockServiceToken(LockService, 'late'))).toBeInstanceOf(LockService);
@@ -244,7 +244,7 @@ describe('several connections', () => {
 
   it('are refused at boot when they are not set up, with the fix in the message', async () => {
     const starting = create({
-      imports: [RedisLockModule.forRoot({ connection: redis.url })],
+      imports: [RedisLockModule.forRoot({ connection: redis.connection })],
       providers: [Stock],
     });
     await expect(starting).rejects.toThrow("RedisLockModule.forRoot({ name: 'cache' })");
@@ -375,7 +375,7 @@ describe('lock templates', () => {
   it('are refused at boot when two have one name', async () => {
     const one = RedisLockModule.forFeature([{ name: 'a', key: 'a:<id>' }]);
     const other = RedisLockModule.forFeature([{ name: 'a', key: 'b:<id>' }]);
-    const locks = RedisLockModule.forRoot({ connection: redis.url });
+    const locks = RedisLockModule.forRoot({ connection: redis.connection });
     const message = await refused(() => create({ imports: [locks, one, other] }));
     expect(message).toContain('"a:<id>" and "b:<id>"');
   });

@@ -250,7 +250,7 @@ describe('LockExceptionFilter', () => {
     ['Express, without an adapter', () => undefined],
     ['Fastify, without an adapter', () => undefined],
   ])('answers when it was made by hand: %s', async (platform, hostOf) => {
-    const imports = [RedisLockModule.forRoot({ connection: redis.url })];
+    const imports = [RedisLockModule.forRoot({ connection: redis.connection })];
     const metadata = { module: App, imports, controllers: [Errors] };
     const nest = platform.startsWith('Fastify')
       ? await NestFactory.create(metadata, new FastifyAdapter(), SILENT)

@@ -137,7 +137,7 @@ describe('profiles', () => {
 
   it('come from a factory, too', async () => {
     const locks = RedisLockModule.forRootAsync({
-      useFactory: () => ({ connection: redis.url, profiles: { late: { waitTimeMs: 0 } } }),
+      useFactory: () => ({ connection: redis.connection, profiles: { late: { waitTimeMs: 0 } } }),
     });
     const app = await apps.add(await NestFactory.create({ module: App, imports: [locks] }, SILENT));
     await using held = await app.locks.acquire('a', { profile: 'late' });
@@ -200,7 +200,7 @@ describe('a profile that does not suit stops the start', () => {
   ) => {
     const { templates = [], ...metadata } = parts;
     const imports = [
-      RedisLockModule.forRoot({ connection: redis.url, ...options }),
+      RedisLockModule.forRoot({ connection: redis.connection, ...options }),
       RedisLockModule.forFeature(templates),
     ];
     const error: unknown = await NestFactory.create({ module: App, imports, ...metadata }, SILENT)

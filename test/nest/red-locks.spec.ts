@@ -50,7 +50,7 @@ describe('the option redLock', () => {
 
   it('leaves no connection behind when it stops the start', async () => {
     const locks = RedisLockModule.forRoot({
-      connection: redis.url,
+      connection: redis.connection,
       redLock: { nodes: [redis.url, redis.url] },
     });
     const starting = NestFactory.createApplicationContext(locks, SILENT);

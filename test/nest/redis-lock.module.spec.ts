@@ -65,7 +65,12 @@ describe('RedisLockModule.forRoot', () => {
     const observer = { observe: (event: LockEvent) => events.push(event) };
     @Module({ providers: [Jobs] })
     class Feature {}
-    const options = { connection: redis.url, keyPrefix: 'shop:', watchdogLeaseMs: 5_000, observer };
+    const options = {
+      connection: redis.connection,
+      keyPrefix: 'shop:',
+      watchdogLeaseMs: 5_000,
+      observer,
+    };
     const app = await start(RedisLockModule.forRoot(options), { imports: [Feature] });
     expect(await app.nest.get(Jobs, { strict: false }).run()).toBe('ran');
     await using lease = await app.locks.acquire('x');
@@ -77,7 +82,7 @@ describe('RedisLockModule.forRoot', () => {
   });
 
   it('is not global when told so', async () => {
-    const locks = RedisLockModule.forRoot({ connection: redis.url, isGlobal: false });
+    const locks = RedisLockModule.forRoot({ connection: redis.connection, isGlobal: false });
     @Module({ providers: [Jobs] })
     class Elsewhere {}
     await expect(create({ imports: [locks, Elsewhere] })).rejects.toThrow('LockService');
@@ -88,7 +93,7 @@ describe('RedisLockModule.forRoot', () => {
   });
 
   it('is one in all modules that import the same', async () => {
-    const locks = RedisLockModule.forRoot({ connection: redis.url, isGlobal: false });
+    const locks = RedisLockModule.forRoot({ connection: redis.connection, isGlobal: false });
     @Module({ imports: [locks], providers: [Jobs] })
     class Feature {}
     @Module({ imports: [locks] })
@@ -123,7 +128,7 @@ describe('RedisLockModule.forRoot', () => {
 
   it('can be replaced in a test', async () => {
     const using = () => Promise.resolve('replaced');
-    const locks = RedisLockModule.forRoot({ connection: redis.url });
+    const locks = RedisLockModule.forRoot({ connection: redis.connection });
     const testing = await Test.createTestingModule({ imports: [locks], providers: [Jobs] })
       .overrideProvider(LockService)
       .useValue({ using })
@@ -156,7 +161,7 @@ describe('RedisLockModule.forRootAsync', () => {
   class OptionsModule {}
 
   const variants: [string, () => RedisLockModuleAsyncOptions, string][] = [
-    ['useFactory', () => ({ useFactory: () => ({ connection: redis.url }) }), 'job'],
+    ['useFactory', () => ({ useFactory: () => ({ connection: redis.connection }) }), 'job'],
     [
       'useFactory with imports and inject',
       () => ({
@@ -190,7 +195,7 @@ describe('RedisLockModule.forRootAsync', () => {
   });
 
   it('is not global when told so', async () => {
-    const useFactory = () => ({ connection: redis.url });
+    const useFactory = () => ({ connection: redis.connection });
     const locks = RedisLockModule.forRootAsync({ isGlobal: false, useFactory });
     @Module({ providers: [Jobs] })
     class Elsewhere {}
@@ -290,7 +295,7 @@ describe('RedisLockModule.forRootAsync', () => {
       jest.advanceTimersByTime(1);
       expect(warn.mock.calls).toEqual([[expect.stringContaining('has not settled after 10 s')]]);
       jest.useRealTimers();
-      settle({ connection: redis.url });
+      settle({ connection: redis.connection });
       await (await starting)?.close();
     } finally {
       jest.useRealTimers();
@@ -349,8 +354,8 @@ describe('an application does not start', () => {
 
   it('with two sets of options, in whatever modules, since both could get in', async () => {
     const [one, two] = [
-      RedisLockModule.forRoot({ connection: redis.url }),
-      RedisLockModule.forRoot({ connection: redis.url, isGlobal: false }),
+      RedisLockModule.forRoot({ connection: redis.connection }),
+      RedisLockModule.forRoot({ connection: redis.connection, isGlobal: false }),
     ];
     @Module({ imports: [two] })
     class Feature {}
@@ -361,7 +366,7 @@ describe('an application does not start', () => {
 describe('an application that does not come up', () => {
   it('opens no connection when a provider cannot be made', async () => {
     const failing = { provide: 'X', useFactory: () => Promise.reject(new Error('no X')) };
-    const locks = RedisLockModule.forRoot({ connection: redis.url });
+    const locks = RedisLockModule.forRoot({ connection: redis.connection });
     const commands = await redis.commandsDuring(async () => {
       await expect(create({ imports: [locks], providers: [failing] })).rejects.toThrow('no X');
     });
@@ -379,7 +384,7 @@ describe('an application that does not come up', () => {
         throw new Error('no init');
       }
     }
-    const locks = RedisLockModule.forRoot({ connection: redis.url, shutdownTimeoutMs: 0 });
+    const locks = RedisLockModule.forRoot({ connection: redis.connection, shutdownTimeoutMs: 0 });
     const app = await create({ imports: [locks], providers: [Failing] });
     await expect(app.init()).rejects.toThrow('no init');
     expect(await redis.clients()).toHaveLength(1);
@@ -390,7 +395,9 @@ describe('an application that does not come up', () => {
   });
 
   it('may be closed without having been initialised, and twice', async () => {
-    const app = await create({ imports: [RedisLockModule.forRoot({ connection: redis.url })] });
+    const app = await create({
+      imports: [RedisLockModule.forRoot({ connection: redis.connection })],
+    });
     await app.close();
     await app.close();
     expect(await redis.clients()).toEqual([]);

@@ -111,7 +111,7 @@ describe('app.close()', () => {
 
   it('leaves the lock to a request as long as the server lets it finish', async () => {
     const options = { logger: false, abortOnError: false } as const;
-    const locks = RedisLockModule.forRoot({ connection: redis.url, shutdownTimeoutMs: 0 });
+    const locks = RedisLockModule.forRoot({ connection: redis.connection, shutdownTimeoutMs: 0 });
     const module = { module: AppOfJobs, imports: [locks] };
     const app = await apps.add(await NestFactory.create(module, options));
     const jobs = app.nest.get(Jobs);

@@ -47,7 +47,7 @@ describe('LockHealthIndicator', () => {
   const start = async () => {
     const imports = [
       TerminusModule.forRoot({ logger: false }),
-      RedisLockModule.forRoot({ name: 'cache', connection: redis.url }),
+      RedisLockModule.forRoot({ name: 'cache', connection: redis.connection }),
     ];
     const metadata = { imports, providers: [LockHealthIndicator], controllers: [Health] };
     const connection = proxy.current.url.replace('//', '//default:pass-word@');

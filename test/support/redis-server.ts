@@ -5,7 +5,9 @@ import {
   type RedisServer,
   type RedisServerOptions,
 } from '../../scripts/redis-server.mjs';
+import type { ConnectionOption } from 'nestjs-redis-lock/core';
 import { isAlive } from './child.js';
+import { overClient } from './client.js';
 import { eventually } from './eventually.js';
 import { InProcessRedis } from './in-process/in-process-redis.js';
 import { useVirtualTime } from './virtual-time.js';
@@ -49,6 +51,11 @@ export class RedisFixture {
 
   get url(): string {
     return this.server.url;
+  }
+
+  /** The url, for the client of this run. */
+  get connection(): ConnectionOption {
+    return overClient(this.url);
   }
 
   get port(): number {

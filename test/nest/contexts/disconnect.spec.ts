@@ -113,7 +113,7 @@ async function start(platform: string) {
   const log = (message: unknown) => errors.push(message);
   const driver = { driver: MercuriusDriver, autoSchemaFile: true };
   const isFastify = platform === 'Fastify';
-  const imports = [RedisLockModule.forRoot({ connection: redis.url })];
+  const imports = [RedisLockModule.forRoot({ connection: redis.connection })];
   const metadata = {
     module: App,
     imports: isFastify

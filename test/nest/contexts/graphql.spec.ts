@@ -94,7 +94,7 @@ async function start(...resolvers: (new () => object)[]) {
   });
   const metadata = {
     module: App,
-    imports: [RedisLockModule.forRoot({ connection: redis.url }), graphql],
+    imports: [RedisLockModule.forRoot({ connection: redis.connection }), graphql],
     providers: [...resolvers, { provide: APP_FILTER, useClass: LockExceptionFilter }],
   };
   const app = await apps.add(await NestFactory.create(metadata, new FastifyAdapter(), SILENT));

@@ -172,7 +172,7 @@ class App {}
 async function start() {
   const metadata = {
     module: App,
-    imports: [RedisLockModule.forRoot({ connection: redis.url })],
+    imports: [RedisLockModule.forRoot({ connection: redis.connection })],
     controllers: [Shop, Streams, Answers],
   };
   const nest = await NestFactory.create(metadata, SILENT);

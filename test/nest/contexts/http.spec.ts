@@ -148,7 +148,7 @@ class Middleware implements NestModule {
 
 const metadata = () => ({
   module: Middleware,
-  imports: [RedisLockModule.forRoot({ connection: redis.url })],
+  imports: [RedisLockModule.forRoot({ connection: redis.connection })],
   controllers: [Products],
   providers: [{ provide: APP_FILTER, useClass: LockExceptionFilter }],
 });

@@ -124,7 +124,7 @@ describe('an object that Nest did not make', () => {
       }
     }
     const imports = [
-      RedisLockModule.forRoot({ name: 'cache', connection: redis.url, keyPrefix: 'cache:' }),
+      RedisLockModule.forRoot({ name: 'cache', connection: redis.connection, keyPrefix: 'cache:' }),
     ];
     const providers = [{ provide: Cache, useFactory: () => new Cache() }];
     const app = await apps.start({ imports, providers });
@@ -139,7 +139,7 @@ describe('an object that Nest did not make', () => {
         super('real');
       }
     }
-    const locks = RedisLockModule.forRoot({ connection: redis.url });
+    const locks = RedisLockModule.forRoot({ connection: redis.connection });
     const module = await Test.createTestingModule({ imports: [locks], providers: [Real] })
       .overrideProvider(Real)
       .useValue(new Stock('stand-in'))
@@ -318,7 +318,7 @@ describe('an application without requests', () => {
   }
 
   it('takes its locks, in calls of its own methods too', async () => {
-    const locks = RedisLockModule.forRoot({ connection: redis.url });
+    const locks = RedisLockModule.forRoot({ connection: redis.connection });
     @Module({ imports: [locks], providers: [Import] })
     class Script {}
     const script = await NestFactory.createApplicationContext(Script, { logger: false });

@@ -176,7 +176,7 @@ async function start() {
     module: App,
     imports: [
       observe,
-      RedisLockModule.forRoot({ connection: redis.url }),
+      RedisLockModule.forRoot({ connection: redis.connection }),
       ScheduleModule.forRoot(),
     ],
     controllers: [Orders],

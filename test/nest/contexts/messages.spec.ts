@@ -129,7 +129,7 @@ type Adapter = new (app: INestApplication) => WsAdapter | IoAdapter;
 async function start(Sockets: Adapter = WsAdapter) {
   const metadata = {
     module: App,
-    imports: [RedisLockModule.forRoot({ connection: redis.url })],
+    imports: [RedisLockModule.forRoot({ connection: redis.connection })],
     controllers: [Messages],
     providers: [Gateway],
   };
