@@ -197,6 +197,12 @@ describe('the doctor', () => {
     expect(findings.at(-1)).toMatchObject({ check: 'clocks', status: 'ok' });
   });
 
+  it('refuses an option in the url that the module refuses', async () => {
+    const { code, err } = await run(['doctor', '--url', `${redis.url}?database=3`]);
+    expect(code).toBe(2);
+    expect(err).toContain('did you mean db?');
+  });
+
   it('asks in the database of the url', async () => {
     expect(await doctor(['--url', `${redis.url}/5`])).toMatchObject({ code: 0 });
     expect((await doctor(['--url', `${redis.url}/999`])).of('connection')).toMatchObject([

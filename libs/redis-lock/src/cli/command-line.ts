@@ -7,7 +7,7 @@ import { LockError } from '../core/api/errors.js';
 import { KeySpace } from '../core/redis/key-names.js';
 import { isMisspelt } from '../ioredis/connection-options.js';
 import { DEFAULT_URL } from '../ioredis/choose-client.js';
-import type { Server, Target } from '../connection/trial.js';
+import type { Server, Target } from '../connection/cli-target.js';
 import { serversOf } from './servers.js';
 import { textOf, UnreachableError } from './answers.js';
 import { runDoctor } from './doctor-command.js';

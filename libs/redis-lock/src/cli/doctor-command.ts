@@ -4,7 +4,7 @@ import { examine, type Examination } from './doctor.js';
 import { fail, worst, type Finding } from './finding.js';
 import { EXIT, MOST_MS, type Run } from './io.js';
 import { jsonOf, linesOf } from './report.js';
-import type { Server } from '../connection/trial.js';
+import type { Server } from '../connection/cli-target.js';
 
 /** Resolves with the exit code. */
 export async function runDoctor(

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/time/clock.js';
 import { isCluster, type ClusterClient } from '../connection/client.js';
 import { detectMode } from '../connection/publish-mode.js';
-import type { Server } from '../connection/trial.js';
+import type { Server } from '../connection/cli-target.js';
 import { ask, askText, field, textOf } from './answers.js';
 import { judgeClocks, offsetOf, rounded, type Offset } from './clocks.js';
 import { fail, ok, unchecked, warn, type Finding } from './finding.js';

@@ -4,7 +4,7 @@ import { KeySpace } from '../core/redis/key-names.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
 import { ask, RefusedError } from './answers.js';
 import { globbed } from './permissions.js';
-import type { Server } from '../connection/trial.js';
+import type { Server } from '../connection/cli-target.js';
 import { nodesOf } from './server.js';
 import { answered, closed, contextOn, type Elsewhere, type Look, type Watched } from './watch.js';
 

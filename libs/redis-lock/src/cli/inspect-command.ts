@@ -1,7 +1,7 @@
 import { withElsewhere } from './elsewhere.js';
 import { EXIT, type Run } from './io.js';
 import { jsonOf, pageOf } from './report.js';
-import type { Server } from '../connection/trial.js';
+import type { Server } from '../connection/cli-target.js';
 import { lookAt, withServers } from './watch.js';
 
 /** Shows what each server has under a name. Resolves with the exit code. */

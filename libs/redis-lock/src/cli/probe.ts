@@ -10,7 +10,7 @@ import { LockService } from '../primitives/lock/lock-service.js';
 import { reasonOf, textOf } from './answers.js';
 import { rounded } from './clocks.js';
 import { fail, ok, warn, type Finding } from './finding.js';
-import type { Server } from '../connection/trial.js';
+import type { Server } from '../connection/cli-target.js';
 import { closed, contextOn } from './watch.js';
 
 /** If this process crashes, the probe stays for this time. */

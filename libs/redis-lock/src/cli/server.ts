@@ -1,6 +1,6 @@
 import { isCluster, mastersOf, type Client, type NodeClient } from '../connection/client.js';
 import { isReply } from '../connection/reply-error.js';
-import type { Server } from '../connection/trial.js';
+import type { Server } from '../connection/cli-target.js';
 import { ask, textOf, UnreachableError, within } from './answers.js';
 
 const CONNECT_MS = 3_000;

@@ -1,10 +1,10 @@
 import { LockConfigurationError } from '../core/api/errors.js';
 import { refuseUrl } from '../ioredis/choose-client.js';
 import { isInstalled } from '../ioredis/packages.js';
-import { ioredisServers } from '../ioredis/trial-servers.js';
-import type { Server, Target } from '../connection/trial.js';
+import { ioredisServers } from '../ioredis/cli-servers.js';
+import type { Server, Target } from '../connection/cli-target.js';
 import { isInstalled as isNodeRedisInstalled } from '../node-redis/packages.js';
-import { nodeRedisServers } from '../node-redis/trial-servers.js';
+import { nodeRedisServers } from '../node-redis/cli-servers.js';
 
 /**
  * Creates the clients, and connects none: of ioredis, or of node-redis if only that is installed.
@@ -12,8 +12,7 @@ import { nodeRedisServers } from '../node-redis/trial-servers.js';
  */
 export function serversOf(target: Target): Server[] {
   for (const url of target.urls) {
-    // Without its options, which belong to the client.
-    refuseUrl(url.replace(/\?.*$/s, ''));
+    refuseUrl(url);
     if (target.ca !== undefined && !url.startsWith('rediss:')) {
       throw new LockConfigurationError('--ca needs a url that begins with rediss://');
     }

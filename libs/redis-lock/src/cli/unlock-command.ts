@@ -5,7 +5,7 @@ import { reasonOf, within } from './answers.js';
 import { withElsewhere } from './elsewhere.js';
 import { EXIT, MOST_MS, UsageError, type Run } from './io.js';
 import { jsonOf, pageOf, takenLine } from './report.js';
-import type { Server } from '../connection/trial.js';
+import type { Server } from '../connection/cli-target.js';
 import { answered, lookAt, withServers, type Look, type Watched } from './watch.js';
 
 export interface UnlockOptions {

@@ -4,7 +4,7 @@ import { LockContext } from '../core/lock-context.js';
 import type { RedisConnection } from '../core/redis/connection.js';
 import type { Clock } from '../core/time/clock.js';
 import { connectionOver } from '../connection/client-connection.js';
-import type { Server } from '../connection/trial.js';
+import type { Server } from '../connection/cli-target.js';
 import type { LockInspection } from '../primitives/monitor/inspection.js';
 import { LockMonitor } from '../primitives/monitor/lock-monitor.js';
 import { reasonOf, RefusedError, UnreachableError, within } from './answers.js';

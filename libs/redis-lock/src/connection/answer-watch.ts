@@ -87,7 +87,7 @@ export class AnswerWatch {
     if (this.#idleBeats > SILENT_BEATS) this.#rest();
   };
 
-  /** Also before it is ready: ioredis waits without a limit for the answers to its own commands. */
+  /** Also before it is ready: clients wait without a limit for the answers to their own commands. */
   #waits(node: NodeClient): boolean {
     const { traffic } = node;
     if (traffic === undefined) {

@@ -36,7 +36,7 @@ export type Batch = [Call, ...Call[]];
 
 /**
  * Decides which calls travel together, and which wait. Calls with the same first key are sent in
- * order. Calls of `inOrder` scripts keep their order also when ioredis sends again. A call that
+ * order. Calls of `inOrder` scripts keep their order also when the client sends again. A call that
  * cannot join the batch ahead of it waits for its answer.
  */
 export class CallOrder {

@@ -116,7 +116,7 @@ export class ClientConnection implements RedisConnection {
     events.warn(...clientWarnings(client));
     if (client.isReady) this.#lookAtServer();
     if (!isOurs) return;
-    // ioredis prints the errors of a client without a listener.
+    // Some clients print an error that has no listener.
     client.on('failed', this.#onFailed);
     client.on('ended', this.#onEnded);
   }

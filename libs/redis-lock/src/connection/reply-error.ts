@@ -20,19 +20,19 @@ import {
 const BROKEN = UNKNOWN('the connection to Redis broke');
 
 /**
- * Turns any rejection of ioredis into an error of this library, without the command's arguments.
+ * Turns any rejection of a client into an error of this library, without the command's arguments.
  * @param mayHaveRun it was sent before, over a connection that broke. Redis may have executed then
  * what it refuses now
  */
 export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
   const message = messageOf(error);
   if (isReply(error)) return replyErrorOf(message, mayHaveRun);
-  // Each node has sent ioredis on to another one, until it gave up.
+  // Each node has sent the client on to another one, until it gave up.
   if (isMovingSlot(error)) return movingError(message, mayHaveRun ? 'unknown' : 'none');
   return backendError(connectionMeaning(message), new Error(message));
 }
 
-/** There is no connection; `trouble` is the last error of ioredis. */
+/** There is no connection; `trouble` is the last error of the client. */
 export function noConnectionError(trouble: unknown): LockBackendError {
   const meaning = PASSING('there is no connection to Redis');
   if (trouble === undefined) return backendError(meaning, undefined);
@@ -106,7 +106,7 @@ export function isOfReplica(error: unknown): boolean {
   return isReply(error) && ['READONLY', 'MASTERDOWN'].includes(firstWord(messageOf(error)));
 }
 
-/** Redis has sent ioredis from one node to the other until that gave up, or refused by itself. */
+/** Redis has sent the client from one node to the other until that gave up, or refused by itself. */
 export function isMovingSlot(error: unknown): boolean {
   return isMovingReply(
     messageOf(error).replace(/^Too many Cluster redirections.*ReplyError: /, ''),

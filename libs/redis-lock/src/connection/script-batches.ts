@@ -203,7 +203,7 @@ export class ScriptBatches implements AnswerListener<Batch> {
     this.watch?.sent();
     // A promise keeps the async context of the batch, in case Redis needs the text. Only the first
     // call may need it, whose answer may come after that of a later script.
-    if (isKnown && this.client.evaluateFor && this.#executed.get(sha1) === this.#breaks) {
+    if (isKnown && this.client.evaluateFor && this.#isLoaded(sha1)) {
       this.client.evaluateFor(argsOf(sha1, batch), batch, this);
       return;
     }

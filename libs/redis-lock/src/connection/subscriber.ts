@@ -5,7 +5,7 @@ import { isReply } from './reply-error.js';
 
 /** No client notices a half-open connection that only listens: this finds it within 1.5 s. */
 const HEARTBEAT_MS = 500;
-/** ioredis waits without a limit for a server that accepts a connection and never answers. */
+/** Clients wait without a limit for a server that accepts a connection and never answers. */
 const CONNECT_MS = 3_000;
 
 /** Channels without listeners are unsubscribed together, 20 ms after the first. */
@@ -134,7 +134,7 @@ export class Subscriber {
     const client = this.#opened();
     if (client === undefined) return;
     this.#client = client;
-    // Without a listener ioredis prints every failed attempt.
+    // Without a listener some clients print every failed attempt.
     client.on('failed', () => undefined);
     client.on('astray', () => {
       this.#onAstray(client);

@@ -9,7 +9,7 @@ import {
   tlsOf,
   type Server,
   type Target,
-} from '../connection/trial.js';
+} from '../connection/cli-target.js';
 import { nodeRedis } from './node-redis.js';
 
 /**

@@ -8,7 +8,7 @@ import {
   tlsOf,
   type Server,
   type Target,
-} from '../connection/trial.js';
+} from '../connection/cli-target.js';
 import { chooseClient, clientOf } from './choose-client.js';
 import { DISCONNECT_MS } from './ioredis-node.js';
 import { installedPackage } from './packages.js';

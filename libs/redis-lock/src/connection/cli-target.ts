@@ -21,7 +21,7 @@ export interface Server {
   readonly client: Client;
   /** The keyPrefix of ioredis that the url has, and the client has not. */
   readonly refusedPrefix: string | undefined;
-  /** Another client, with the check that ioredis makes by default. */
+  /** Another client. One of ioredis makes the check that it makes by default. */
   checked(): Client;
 }
 
