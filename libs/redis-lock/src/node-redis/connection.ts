@@ -53,9 +53,14 @@ export class Connection {
   /** Writes at once. node-redis alone would write at the next turn of the event loop. */
   send(words: readonly string[]): Promise<unknown> {
     this.#sent += 1;
-    const answer = this.#client.sendCommand(words);
-    if (this.#state === 'ready') this.#write?.();
-    return answer.then(this.#onAnswer, this.#onRefusal);
+    const answer = this.#client.sendCommand(words).then(this.#onAnswer, this.#onRefusal);
+    try {
+      if (this.#state === 'ready') this.#write?.();
+    } catch (error) {
+      // A socket that the server has just ended.
+      this.end(error);
+    }
+    return answer;
   }
 
   get writesLate(): boolean {

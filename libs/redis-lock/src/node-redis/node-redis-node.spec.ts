@@ -10,7 +10,7 @@ import { isReply } from '../connection/reply-error.js';
 import type { LockEvent } from '../core/api/observer.js';
 import { defineScript } from '../core/redis/script.js';
 import { chooseClient } from '../ioredis/choose-client.js';
-import { nodeRedis } from './node-redis.js';
+import { nodeRedis, type NodeRedisClient } from './node-redis.js';
 
 const errorOf = (promise: Promise<unknown>) =>
   promise.then(
@@ -19,6 +19,10 @@ const errorOf = (promise: Promise<unknown>) =>
   );
 /** The promise is 4 s, on a slow machine. */
 const HALF_OPEN_FOUND = { withinMs: 5 * 4_000 };
+
+interface Queue {
+  commandsToWrite(): Iterable<unknown>;
+}
 
 /** Stores the time of the server. */
 const STAMP = defineScript({
@@ -283,14 +287,37 @@ describe.each(NODE_REDIS_VERSIONS)('a node of %s', (_, { createClient }) => {
     await connection.close();
   });
 
-  it('warns of a version that writes later', async () => {
+  /** A client whose copies, which the library makes, have another queue. */
+  const withQueue = (change: (queue: Queue) => Queue | undefined) => {
+    const copyOf = (options: object) => {
+      const copy = createClient(options) as NodeRedisClient & { _getQueue(): Queue };
+      const changed = change(copy._getQueue());
+      return Object.assign(copy, { _getQueue: changed && (() => changed) });
+    };
     const client = createClient({ url: redis.url });
-    const later = Object.assign(client, {
-      duplicate: (options: object) =>
-        Object.assign(createClient(options), { _getQueue: undefined }),
-    });
+    return chooseClient(nodeRedis(Object.assign(client, { duplicate: copyOf }))).client;
+  };
+
+  it('replaces a connection whose socket throws', async () => {
+    let throws = false;
+    const node = withQueue((queue) => ({
+      commandsToWrite: () => {
+        if (throws) throw new Error('EPIPE');
+        return queue.commandsToWrite();
+      },
+    }));
+    nodes.push(node as NodeClient);
+    await node.connect();
+    throws = true;
+    expect(isReply(await errorOf(node.send('ping')))).toBe(false);
+    throws = false;
+    await eventually(() => node.isReady);
+    expect(await node.send('ping')).toBe('PONG');
+  });
+
+  it('warns of a version that writes later', async () => {
     const warnings: string[] = [];
-    const { client: node } = chooseClient(nodeRedis(later));
+    const node = withQueue(() => undefined);
     const observe = (event: LockEvent) => {
       if (event.type === 'warning') warnings.push(event.message);
     };
