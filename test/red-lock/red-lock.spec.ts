@@ -292,11 +292,13 @@ describe('RedLockService on three servers', () => {
       for (const node of [1, 2]) fail(node);
       const sinceStart = performance.now();
       const acquiring = locks.acquire('a', { waitTimeMs: 600 });
+      const failed = { code: 'LOCK_BACKEND' };
       await expect(acquiring).rejects.toMatchObject({
         ...{ code: 'LOCK_QUORUM', retryable: true, lockName: 'a' },
-        causes: [undefined, { code: 'LOCK_BACKEND' }, { code: 'LOCK_BACKEND' }],
+        // Two failures decide. node-redis may report them before the first node can answer.
+        causes: { length: 3, 1: failed, 2: failed },
       });
-      await expect(acquiring).rejects.toThrow(/1 of 3 nodes answered, and 2 have to agree/);
+      await expect(acquiring).rejects.toThrow(/[01] of 3 nodes answered, and 2 have to agree/);
       expect(performance.now() - sinceStart).toBeLessThan(3_000);
       await eventually(async () => (await servers[0]?.admin.exists('a')) === 0);
       expect((await holdersOn(servers)).filter((holder) => holder !== '')).toHaveLength(votes);
