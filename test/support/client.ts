@@ -32,7 +32,7 @@ export function overClient<Option>(connection: Option): Option | BroughtClient {
   if (!Array.isArray(sentinels)) return connection;
   const sentinel = createSentinel({ name, sentinelRootNodes: sentinels });
   // The library copies one of version 6, and cannot copy one of version 5.
-  if (CLIENT === 'node-redis-5') (sentinel).connect().catch(() => undefined);
+  if (CLIENT === 'node-redis-5') sentinel.connect().catch(() => undefined);
   return nodeRedis(sentinel);
 }
 
