@@ -1,5 +1,11 @@
 import type { NodeClient } from '../connection/client.js';
-import type { RedisClient, RedisOptions, SocketOptions, Target } from './own-client.js';
+import {
+  QUICK,
+  type RedisClient,
+  type RedisOptions,
+  type SocketOptions,
+  type Target,
+} from './own-client.js';
 
 interface ShardNode {
   readonly address: string;
@@ -27,8 +33,8 @@ type Range = readonly [from: number, to: number, master: readonly [host: string,
 
 const SLOTS = 16_384;
 const NO_MASTER = 'The cluster has no master';
-/** node-redis would wait without a limit for a silent server, and for one that is gone. */
-const QUICK = { connectTimeout: 3_000, socketTimeout: 3_000, reconnectStrategy: false } as const;
+/** It would also wait without a limit for a server that is gone. */
+const ONCE = { ...QUICK, reconnectStrategy: false } as const;
 
 /**
  * Which master has which slots. A copy of the application's cluster finds the servers. From then on
@@ -55,7 +61,7 @@ export class ClusterMap {
     const { defaults } = this.cluster._options ?? {};
     const finder = this.cluster.duplicate({
       minimizeConnections: true,
-      defaults: { ...defaults, socket: { ...defaults?.socket, ...QUICK } },
+      defaults: { ...defaults, socket: { ...defaults?.socket, ...ONCE } },
     });
     let trouble: unknown;
     finder.on('error', (error) => {

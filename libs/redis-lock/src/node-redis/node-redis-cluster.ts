@@ -85,7 +85,7 @@ export class NodeRedisCluster extends Reconnecting implements ClusterClient {
   }
 
   protected override close(): void {
-    for (const node of this.#nodes.values()) node.end();
+    for (const node of this.nodes()) node.end();
   }
 
   /**
@@ -111,7 +111,7 @@ export class NodeRedisCluster extends Reconnecting implements ClusterClient {
   }
 
   async #refresh(): Promise<void> {
-    const ready = [...this.#nodes.values()].filter((node) => node.isReady);
+    const ready = this.nodes().filter((node) => node.isReady);
     const one = ready[Math.floor(Math.random() * ready.length)];
     const answer = one === undefined ? this.map.find() : this.map.read(one);
     if (await answer.catch(() => this.map.find())) this.#follow();
@@ -162,13 +162,10 @@ export class NodeRedisCluster extends Reconnecting implements ClusterClient {
   /** It is ready while one of its nodes is. */
   readonly #judge = (): void => {
     if (this.hasEnded()) return;
-    const isReady = [...this.#nodes.values()].some((node) => node.isReady);
+    const isReady = this.nodes().some((node) => node.isReady);
     if (isReady === this.isReady) return;
     if (isReady) this.becomeReady();
-    else {
-      this.isReady = false;
-      this.status = 'away';
-    }
+    else this.becomeAway();
   };
 }
 

@@ -146,9 +146,8 @@ export class NodeRedisNode extends Reconnecting implements NodeClient {
   #onOver(error: unknown): void {
     const wasReady = this.isReady;
     this.#connection = undefined;
-    this.isReady = false;
     if (this.hasEnded()) return;
-    this.status = 'away';
+    this.becomeAway();
     // A call that is rejected after this counts as one whose connection broke.
     this.tell('broken');
     // A connection that breaks is most often back in a moment.

@@ -42,6 +42,8 @@ export interface Target {
 export type MessageListener = (payload: string, channel: string) => void;
 
 const CONNECT_MS = 3_000;
+/** For a client that only looks: node-redis would wait without a limit for a silent server. */
+export const QUICK = { connectTimeout: CONNECT_MS, socketTimeout: CONNECT_MS } as const;
 
 /**
  * A client for locks alone, with the address and the credentials of another one. It connects once,

@@ -84,6 +84,11 @@ export abstract class Reconnecting {
     this.tell('ready');
   }
 
+  protected becomeAway(): void {
+    this.isReady = false;
+    this.status = 'away';
+  }
+
   /** It connects again, after a pause. */
   protected beginAgain(): void {
     const delayMs = reconnectDelayMs(Math.max(1, this.#attempts));
@@ -99,7 +104,7 @@ export abstract class Reconnecting {
   protected abstract close(): void;
 
   readonly #begin = (): void => {
-    this.status = 'away';
+    this.becomeAway();
     this.#attempts += 1;
     outOfScope(() => void this.attempt());
   };

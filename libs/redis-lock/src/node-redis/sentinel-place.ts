@@ -1,6 +1,6 @@
 import type { Route } from '../connection/client.js';
 import type { Place } from './node-redis-node.js';
-import type { RedisClient, RedisOptions, Target } from './own-client.js';
+import { QUICK, type RedisClient, type RedisOptions, type Target } from './own-client.js';
 
 /** The part of a sentinel client of node-redis that this adapter uses. */
 export interface RedisSentinel {
@@ -21,13 +21,11 @@ export interface RedisSentinel {
 
 /** node-redis may miss a message of a sentinel whose connection is silent. */
 const LOOK_MS = 5_000;
-const SILENT_MS = 3_000;
 const PING_MS = 1_000;
 
-/** For a sentinel client of our own: node-redis would wait without a limit for a silent server. */
+/** For a sentinel client of our own. */
 export function quick({ socket, ...options }: RedisOptions = {}) {
-  const limits = { connectTimeout: SILENT_MS, socketTimeout: SILENT_MS };
-  return { ...options, pingInterval: PING_MS, socket: { ...socket, ...limits } };
+  return { ...options, pingInterval: PING_MS, socket: { ...socket, ...QUICK } };
 }
 
 /** Options for a sentinel client of our own. */
