@@ -126,7 +126,7 @@ export class Pair {
     this.ear.disconnect();
   }
 
-  /** Certain if the real server has run it within a millisecond. */
+  /** Certain if the real server has run it within one millisecond, which began before it. */
   async run(script: ScriptText, keys: readonly string[], args: readonly string[]) {
     const theirs = await this.#observe(script.lua, keys, args);
     await this.ear.ping();
@@ -178,8 +178,8 @@ export class Pair {
         .exec()) ?? [];
     const [before, after, answer, look] = latin1(reply) as [string, string, unknown, Key[]];
     this.#nowMs = Number(before);
-    // Before Redis 7 keys expire by the time at which a script began, and TIME goes on.
-    const isCertain = before === after && (!isBeforeRedis7 || begun === before);
+    // Keys expire by the time at which a script began. Before Redis 7.2, TIME goes on meanwhile.
+    const isCertain = begun === before && before === after;
     return { answer, keys: sorted(look), isCertain };
   }
 
