@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
 import { hashSlot } from '../../../libs/redis-lock/src/connection/hash-slot.js';
-import { IOREDIS_VERSIONS } from '../../support/ioredis-versions.js';
+import type { IoredisVersion } from '../../support/ioredis-versions.js';
 import {
   ClusterGroup,
   killNode,
@@ -13,8 +13,10 @@ import {
 
 /** Servers, and how applications come to them. */
 export interface Topology {
-  /** An application may have one of these as its `connection` here. Clients have to be ended. */
-  readonly connections: readonly [string, () => unknown][];
+  /** From this `connection` the library opens all of its own. For a cluster it takes a client. */
+  readonly own?: () => unknown;
+  /** A client of the application, which ends it. */
+  connect(clients: IoredisVersion): unknown;
   /** Whether what was acknowledged is still there when a master was killed. */
   readonly keepsData: boolean;
   /** Whether every replica has a key of each of these names. */
@@ -34,18 +36,13 @@ export interface Topology {
 
 const HOST = '127.0.0.1';
 
-const callersClients = (options: object): [string, () => unknown][] =>
-  IOREDIS_VERSIONS.map(([version, { Redis }]) => [
-    `a client of the caller, ${version}`,
-    () => new Redis(options),
-  ]);
-
 export async function startStandalone(): Promise<Topology> {
   const group = await MasterGroup.start(1);
   const [server] = group.masters as [Node];
   const options = { host: HOST, port: server.server.port };
   return {
-    connections: [['a url', () => server.server.url], ...callersClients(options)],
+    own: () => server.server.url,
+    connect: ({ Redis }) => new Redis(options),
     keepsData: false,
     areReplicated: () => Promise.resolve(true),
     killMaster: () => restartNode(server),
@@ -60,7 +57,8 @@ export async function startStandalone(): Promise<Topology> {
 export async function startSentinel(): Promise<Topology> {
   const group = await SentinelGroup.start();
   return {
-    connections: [['options', () => group.connection], ...callersClients(group.connection)],
+    own: () => group.connection,
+    connect: ({ Redis }) => new Redis(group.connection),
     keepsData: true,
     areReplicated: (names) => haveAll(group.replicas, names),
     killMaster: () => killNode(group.master),
@@ -81,13 +79,9 @@ export async function startCluster(): Promise<ClusterTopology> {
   const [victim] = group.masters as [Node];
   const slots = 16_384 / group.masters.length;
   const isHit = (name: string) => hashSlot(name) < slots;
-  const connections = IOREDIS_VERSIONS.map(([version, { Cluster }]): [string, () => unknown] => [
-    `a client of the caller, ${version}`,
-    () => new Cluster(group.addresses),
-  ]);
   return {
     group,
-    connections,
+    connect: ({ Cluster }) => new Cluster(group.addresses),
     keepsData: true,
     areReplicated: async (names) => {
       for (const [i, replica] of group.replicas.entries()) {
