@@ -63,7 +63,7 @@ function judgePrefix({ refusedPrefix }: Server, keyPrefix: string): Finding {
     );
   }
   const ours = keyPrefix === '' ? 'no prefix' : `the prefix ${JSON.stringify(keyPrefix)}`;
-  return ok(check, `names of locks have ${ours}; the url sets no keyPrefix of ioredis`);
+  return ok(check, `names of locks have ${ours}; the url sets no keyPrefix`);
 }
 
 async function* examineNode(

@@ -74,7 +74,7 @@ function judgeRole(info: string, asCluster: boolean): Finding {
     return fail(
       'role',
       'a node of a Cluster, checked as a single server',
-      'pass RedisLockModule a Cluster of ioredis, and this command --cluster',
+      'pass RedisLockModule a Cluster, and this command --cluster',
     );
   }
   return ok('role', 'master');
