@@ -32,6 +32,14 @@ describe('FairLockService in processes that are killed', () => {
     return worker;
   };
   const recorded = () => redis.admin.llen('record');
+  /** Each acquire has an owner of its own. */
+  const owners = async () => {
+    const ofName = (name: string) => [
+      redis.admin.hkeys(name),
+      redis.admin.lrange(fairKeysOf(name).queue, 0, -1),
+    ];
+    return (await Promise.all(NAMES.flatMap(ofName))).flat();
+  };
 
   it('hands the lock over 3,000 times, and lets no caller overtake', async () => {
     const random = seededRandom('fair-lock/kills');
@@ -46,6 +54,9 @@ describe('FairLockService in processes that are killed', () => {
       herd[victim] = next;
     }
     await eventually(async () => (await recorded()) > 2 * HAND_OFFS + 1_000, { withinMs: 60_000 });
+    // Other callers remove what a killed process has left, as long as there are any.
+    const present = new Set(await owners());
+    await eventually(async () => !(await owners()).some((owner) => present.has(owner)));
     await Promise.all(herd.map(({ call }) => call.close()));
 
     const verdict = await verdictOf(redis.admin);

@@ -32,9 +32,19 @@ export function overClient<Option>(connection: Option): Option | BroughtClient {
   if (!Array.isArray(sentinels)) return connection;
   const sentinel = createSentinel({ name, sentinelRootNodes: sentinels });
   // The library copies one of version 6, and cannot copy one of version 5.
-  if (CLIENT === 'node-redis-5') sentinel.connect().catch(() => undefined);
+  if (CLIENT === 'node-redis-5') {
+    sentinel.connect().catch(() => undefined);
+    opened.push(sentinel);
+  }
   return nodeRedis(sentinel);
 }
+
+const opened: { destroy(): unknown }[] = [];
+// Version 5 would go on to search, and to print. A worker, which has no such hook, ends with it.
+const { afterEach } = globalThis as { afterEach?: (work: () => void) => void };
+afterEach?.(() => {
+  for (const sentinel of opened.splice(0)) sentinel.destroy();
+});
 
 /** Nothing of it is loaded for the other runs. `node-redis` is options, and the others are clients. */
 async function adapter() {

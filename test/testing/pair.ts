@@ -257,13 +257,19 @@ const READS: Readonly<Record<string, (store: Store, key: string) => string[]>> =
 function shown(reply: CommandReply): unknown {
   if (reply instanceof CommandError) return { error: plain(reply.message) };
   if (reply instanceof Status) return reply.text;
-  return Array.isArray(reply) ? reply.map(shown) : reply;
+  return Array.isArray(reply) ? reply.map(shown) : rounded(reply);
 }
 
 function latin1(reply: unknown): unknown {
   if (reply instanceof Error) return { error: plain(reply.message) };
   if (Array.isArray(reply)) return reply.map(latin1);
-  return Buffer.isBuffer(reply) ? reply.toString('latin1') : reply;
+  return Buffer.isBuffer(reply) ? reply.toString('latin1') : rounded(reply);
+}
+
+/** iovalkey is not exact in the last digits of an integer that needs more than 53 bits. */
+function rounded(reply: unknown): unknown {
+  if (typeof reply !== 'number' || Number.isSafeInteger(reply)) return reply;
+  return Number(reply.toPrecision(15));
 }
 
 /** By the key; the members of a set have no order. */

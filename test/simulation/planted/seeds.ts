@@ -47,7 +47,7 @@ export const PLANTED: readonly Row[] = [
   ['lock', 'a process goes on without an end', 11, 'turns of processes', []],
   ['lock', 'a batch has no time', 11, 'turns of processes'],
   ['lock', 'the last caller of a process is next', 2, 'order of callers', []],
-  ['lock', 'no answer to SELECT is waited for', 7, 'held in Redis'],
+  ['lock', 'no answer to SELECT is waited for', 17, 'held in Redis'],
   ['lock', 'a shutdown leaves the waiters', 3, 'shutdown', ['shutdown']],
   ['lock', 'a shutdown releases nothing', 3, 'events', ['shutdown']],
   ['lock', 'two owners have one name', 2, 'rising tokens'],
