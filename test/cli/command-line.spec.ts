@@ -70,7 +70,7 @@ describe('the command line', () => {
     [[], 'A command is missing: doctor, inspect, unlock'],
     [['repair'], 'Unknown command repair: doctor, inspect, unlock'],
     [['inspct', 'a'], 'Unknown command inspct: did you mean inspect?'],
-    [['doctor', 'product_1'], 'doctor takes no name'],
+    [['doctor', 'product_1'], 'doctor takes no name; write --url redis://…'],
     [['inspect'], 'inspect takes one name'],
     [['inspect', 'a', 'b'], 'inspect takes one name'],
     [['inspect', 'a', '--yes'], '--yes is an option of unlock'],

@@ -180,7 +180,8 @@ function sharedStart(a: string, b: string): number {
 
 /** @throws {UsageError} the command has other arguments */
 function checkNames(command: Command, count: number): void {
-  if (command === 'doctor' && count > 0) throw new UsageError('doctor takes no name');
+  if (command === 'doctor' && count > 0)
+    throw new UsageError('doctor takes no name; write --url redis://…');
   if (command !== 'doctor' && count !== 1) throw new UsageError(`${command} takes one name`);
 }
 

@@ -36,6 +36,7 @@ const ABSENT = 'check that the server runs, and that address, port, TLS and fire
 
 function adviceFor(refusal: string): string {
   if (/cluster support disabled/i.test(refusal)) return 'remove --cluster: this is a single server';
+  if (/no such master/i.test(refusal)) return 'check the name of the master: --sentinel';
   if (/^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN)/.test(refusal))
     return 'wait until the server is ready';
   return 'check user, password and database: in the url, or in REDIS_USERNAME and REDIS_PASSWORD';

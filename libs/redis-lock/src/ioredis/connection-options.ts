@@ -83,7 +83,7 @@ export function problemOfValue(option: string, value: unknown): string | undefin
 function problemOfName(name: string, value: unknown): string | undefined {
   if (NAMES.includes(name)) return undefined;
   if (/^ur[il]$/i.test(name) || (typeof value === 'string' && /^rediss?:/.test(value))) {
-    return "it has a url among its options; pass the url itself, as in connection: 'redis://…'";
+    return "it has a url among its options; pass the url itself, as in connection: 'redis://…', or nodeRedis({ url })";
   }
   const other = ELSEWHERE.find(([names]) => names.test(name));
   if (other !== undefined) return `its ${name} is an option of ${other[1]}`;

@@ -17,8 +17,8 @@ export function installedPackage(): Package {
   const [first] = installed();
   if (first !== undefined) return first;
   throw new LockConfigurationError(
-    'A url and options need ioredis 5 or newer, which is not installed: run npm install ioredis (or iovalkey). ' +
-      'Or set connection to a client that you have',
+    'A url and options need ioredis 5.4.1 or newer, which is not installed: run npm install ioredis (or iovalkey). ' +
+      'With node-redis, set connection to nodeRedis({ url })',
   );
 }
 

@@ -21,7 +21,7 @@ export function installedPackage(): Package {
   const found = firstInstalled();
   if (found !== undefined) return found;
   throw new LockConfigurationError(
-    'nodeRedis() with options needs node-redis 5 or newer, which is not installed: run npm install redis',
+    'nodeRedis() with options needs node-redis 5.12 or newer, which is not installed: run npm install redis',
   );
 }
 

@@ -62,6 +62,13 @@ export function refuseMistaken(options: Options): void {
     if (nodes === undefined || (Array.isArray(nodes) && nodes.length > 0)) continue;
     refuse(`its ${list} must be a list of one address or more`);
   }
+  // node-redis would lock at 127.0.0.1, also if one of these names is misspelt.
+  if (!(rootNodes ?? sentinelRootNodes ?? [options]).every(namesServer)) {
+    refuse(
+      'it names no server by url, socket: { host } or a list of nodes: ' +
+        'is an environment variable missing?',
+    );
+  }
   if (sentinelRootNodes !== undefined && !name) {
     refuse("its sentinels need the name of their master, such as name: 'mymaster'");
   }
@@ -72,14 +79,18 @@ export function refuseUnusable({ keyPrefix, readonly: reads, database, ...rest }
   const { rootNodes, defaults, nodeClientOptions } = rest;
   if ([keyPrefix, defaults?.keyPrefix, nodeClientOptions?.keyPrefix].some(Boolean)) {
     refuse(
-      'its keyPrefix changes the keys but not the channels; set keyPrefix of the locks, ' +
-        'and pass nodeRedis(client.duplicate({ keyPrefix: undefined }))',
+      'its keyPrefix changes the keys but not the channels; set keyPrefix of the locks. ' +
+        'A client can be copied without it: client.duplicate({ keyPrefix: undefined })',
     );
   }
   if (reads === true) refuse('it reads from a replica; connect to the master');
   if (rootNodes !== undefined && (database ?? defaults?.database ?? 0) !== 0) {
     refuse('a Cluster has only database 0; remove its database');
   }
+}
+
+function namesServer({ url, host, socket }: RedisOptions & { readonly host?: string }): boolean {
+  return Boolean(url ?? host ?? socket?.path ?? socket?.host);
 }
 
 function refuse(problem: string): never {
