@@ -1,6 +1,6 @@
 import type { NodeClient } from '../connection/client.js';
 import {
-  QUICK,
+  ONCE,
   type RedisClient,
   type RedisOptions,
   type SocketOptions,
@@ -33,8 +33,6 @@ type Range = readonly [from: number, to: number, master: readonly [host: string,
 
 const SLOTS = 16_384;
 const NO_MASTER = 'The cluster has no master';
-/** It would also wait without a limit for a server that is gone. */
-const ONCE = { ...QUICK, reconnectStrategy: false } as const;
 
 /**
  * Which master has which slots. A copy of the application's cluster finds the servers. From then on
@@ -43,6 +41,7 @@ const ONCE = { ...QUICK, reconnectStrategy: false } as const;
 export class ClusterMap {
   #masters: readonly (string | undefined)[] = [];
   #client: RedisClient | undefined;
+  readonly #finders = new Set<RedisCluster>();
 
   constructor(private readonly cluster: RedisCluster) {}
 
@@ -63,6 +62,7 @@ export class ClusterMap {
       minimizeConnections: true,
       defaults: { ...defaults, socket: { ...defaults?.socket, ...ONCE } },
     });
+    this.#finders.add(finder);
     let trouble: unknown;
     finder.on('error', (error) => {
       trouble = error;
@@ -76,8 +76,14 @@ export class ClusterMap {
     } catch (error) {
       throw trouble ?? error;
     } finally {
+      this.#finders.delete(finder);
       finder.destroy();
     }
+  }
+
+  /** Ends the searches. */
+  close(): void {
+    for (const finder of this.#finders) finder.destroy();
   }
 
   /** Reads it from one node. */

@@ -152,6 +152,12 @@ describe.each(NODE_REDIS_VERSIONS)('a Cluster over %s', (_, { createCluster }) =
     expect(cluster.isReady).toBe(true);
     expect(await cluster.evaluate('eval', [INCR, 1, name])).toBe(2);
     expect(nodeAt(cluster, 'master', addressOf(first()))?.isReady).toBe(true);
+    told = [];
+    proxy.refuse();
+    proxy.cut();
+    const timesOf = (event: string) => told.filter((one) => one === event).length;
+    await eventually(() => timesOf('failed') >= 3);
+    expect(timesOf('broken')).toBe(1);
   });
 
   (isBeforeRedis7 ? it.skip : it)('hears that a sharded channel has moved', async () => {

@@ -85,6 +85,7 @@ export class NodeRedisCluster extends Reconnecting implements ClusterClient {
   }
 
   protected override close(): void {
+    this.map.close();
     for (const node of this.nodes()) node.end();
   }
 
@@ -111,6 +112,7 @@ export class NodeRedisCluster extends Reconnecting implements ClusterClient {
   }
 
   async #refresh(): Promise<void> {
+    if (this.hasEnded()) return;
     const ready = this.nodes().filter((node) => node.isReady);
     const one = ready[Math.floor(Math.random() * ready.length)];
     const answer = one === undefined ? this.map.find() : this.map.read(one);
@@ -145,7 +147,7 @@ export class NodeRedisCluster extends Reconnecting implements ClusterClient {
     });
     node.on('ready', this.#judge);
     node.on('broken', this.#onBroken);
-    node.on('failed', this.onFailed);
+    node.on('failed', this.#onNodeFailed);
     if (this.hasEnded()) node.end();
     else node.connect().catch(() => undefined);
     return node;
@@ -156,6 +158,11 @@ export class NodeRedisCluster extends Reconnecting implements ClusterClient {
     this.#judge();
     this.tell('broken');
     // A replica may be the master by now.
+    void this.refresh();
+  };
+
+  readonly #onNodeFailed = (error: unknown): void => {
+    this.onFailed(error);
     void this.refresh();
   };
 

@@ -144,14 +144,14 @@ export class NodeRedisNode extends Reconnecting implements NodeClient {
   }
 
   #onOver(error: unknown): void {
-    const wasReady = this.isReady;
+    const { status } = this;
     this.#connection = undefined;
     if (this.hasEnded()) return;
     this.becomeAway();
     // A call that is rejected after this counts as one whose connection broke.
-    this.tell('broken');
+    if (status !== 'away') this.tell('broken');
     // A connection that breaks is most often back in a moment.
-    if (error !== undefined && !wasReady) this.onFailed(error);
+    if (error !== undefined && status !== 'ready') this.onFailed(error);
     if (this.isOnce) this.end();
     else if (!this.hasEnded()) this.beginAgain();
   }

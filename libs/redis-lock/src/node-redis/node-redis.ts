@@ -5,7 +5,7 @@ import { hasMethods } from '../core/api/shapes.js';
 import { ClusterMap, type RedisCluster } from './cluster-map.js';
 import { NodeRedisCluster } from './node-redis-cluster.js';
 import { NodeRedisNode } from './node-redis-node.js';
-import type { RedisClient } from './own-client.js';
+import { ONCE, type RedisClient } from './own-client.js';
 import { installedPackage } from './packages.js';
 import { refuseMistaken, refuseOthers, refuseUnusable, type Options } from './refusals.js';
 import { OF_SENTINEL, quick, SentinelPlace, type RedisSentinel } from './sentinel-place.js';
@@ -67,7 +67,7 @@ function created(options: Options): Source {
   try {
     if (options.rootNodes !== undefined) return redis.createCluster({ ...options });
     if (options.sentinelRootNodes !== undefined) {
-      const nodeClientOptions = quick(options.nodeClientOptions);
+      const nodeClientOptions = quick(options.nodeClientOptions, ONCE);
       const sentinelClientOptions = quick(options.sentinelClientOptions);
       const ours = { nodeClientOptions, sentinelClientOptions, ...OF_SENTINEL };
       return redis.createSentinel({ ...options, ...ours });

@@ -44,6 +44,8 @@ export type MessageListener = (payload: string, channel: string) => void;
 const CONNECT_MS = 3_000;
 /** For a client that only looks: node-redis would wait without a limit for a silent server. */
 export const QUICK = { connectTimeout: CONNECT_MS, socketTimeout: CONNECT_MS } as const;
+/** It would also wait without a limit for a server that is gone. */
+export const ONCE = { ...QUICK, reconnectStrategy: false } as const;
 
 /**
  * A client for locks alone, with the address and the credentials of another one. It connects once,

@@ -1,7 +1,9 @@
 import { EventEmitter } from 'node:events';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { eventually } from '../../../../test/support/eventually.js';
+import { FaultProxy } from '../../../../test/support/fault-proxy.js';
 import { NODE_REDIS_VERSIONS } from '../../../../test/support/node-redis-versions.js';
 import { killNode, SentinelGroup } from '../../../../test/support/topology.js';
 import type { NodeClient } from '../connection/client.js';
@@ -34,7 +36,7 @@ it('does not lead back to the old master while the new one is not ready', async 
   at = undefined;
   // A master that is away for a moment.
   expect((await place.find()).at).toEqual({ host: 'old', port: 1 });
-  sentinel.emit('topology-change', { type: 'MASTER_CHANGE' });
+  sentinel.emit('topology-change', { type: 'MASTER_CHANGE', node: { host: 'new', port: 1 } });
   await expect(place.find()).rejects.toThrow('not ready yet');
   at = { host: 'new', port: 1 };
   expect((await place.find()).at).toEqual(at);
@@ -122,6 +124,33 @@ describe.each(NODE_REDIS_VERSIONS)('sentinels over %s', (version, { createSentin
     const { admin } = await group.present();
     for (const node of both) await node.send('incr', 'written');
     expect(await admin.get('written')).toBe('2');
+  });
+
+  it('says why it cannot connect to the master, and goes to another one', async () => {
+    const { server } = await group.present();
+    const proxy = await FaultProxy.start(server);
+    const [at] = group.connection.sentinels;
+    const sentinel = new Redis(at?.port ?? 0);
+    const name = 'refusing';
+    const watch = (port: number) =>
+      sentinel.call('SENTINEL', 'MONITOR', name, '127.0.0.1', String(port), '1');
+    try {
+      await watch(proxy.port);
+      await eventually(async () => {
+        const facts = (await sentinel.call('SENTINEL', 'MASTER', name)) as string[];
+        expect(facts[facts.indexOf('flags') + 1]).toBe('master');
+      });
+      proxy.refuse();
+      const node = over({ name, sentinelRootNodes: [at] });
+      await expect(node.connect()).rejects.toThrow('ECONNREFUSED');
+      await sentinel.call('SENTINEL', 'REMOVE', name);
+      await watch(server.port);
+      await eventually(() => expect(node.isReady).toBe(true));
+    } finally {
+      await sentinel.call('SENTINEL', 'REMOVE', name);
+      sentinel.disconnect();
+      await proxy.close();
+    }
   });
 
   it('leaves a master that is silent from the start', async () => {

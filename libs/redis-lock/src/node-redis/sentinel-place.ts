@@ -19,13 +19,18 @@ export interface RedisSentinel {
   off(event: string, listener: (detail: never) => void): unknown;
 }
 
+interface TopologyChange {
+  readonly type: string;
+  readonly node: { readonly host: string; readonly port: number };
+}
+
 /** node-redis may miss a message of a sentinel whose connection is silent. */
 const LOOK_MS = 5_000;
 const PING_MS = 1_000;
 
 /** For a sentinel client of our own. */
-export function quick({ socket, ...options }: RedisOptions = {}) {
-  return { ...options, pingInterval: PING_MS, socket: { ...socket, ...QUICK } };
+export function quick({ socket, ...options }: RedisOptions = {}, limits: object = QUICK) {
+  return { ...options, pingInterval: PING_MS, socket: { ...socket, ...limits } };
 }
 
 /** Options for a sentinel client of our own. */
@@ -34,6 +39,8 @@ export const OF_SENTINEL = {
   // A search that gives up is an unhandled rejection in version 5.
   ...{ scanInterval: LOOK_MS, maxCommandRediscovers: Infinity },
   ...{ clientSideCache: undefined, commandOptions: undefined },
+  // As the cause of an error, what is wrong with the master.
+  passthroughClientErrorEvents: true,
 };
 
 /**
@@ -74,17 +81,23 @@ export class SentinelPlace implements Place {
 
   follow(moved: () => void, failed: (error: unknown) => void): void {
     const { sentinel } = this;
-    const onChange = ({ type }: { readonly type: string }) => {
-      if (type !== 'MASTER_CHANGE') return;
+    const onChange = ({ type, node }: TopologyChange) => {
+      const { host, port } = this.known?.at ?? {};
+      // Also when it has the same master again.
+      const isSame = node.host === host && node.port === port;
+      if (type !== 'MASTER_CHANGE' || isSame) return;
       this.#hasMoved = true;
       moved();
     };
-    sentinel.on('error', failed);
+    const onError = (error: { readonly cause?: unknown }) => {
+      failed(error.cause ?? error);
+    };
+    sentinel.on('error', onError);
     sentinel.on('topology-change', onChange);
     this.#leave = () => {
       sentinel.off('topology-change', onChange);
       // An error of ours without a listener would end the process.
-      if (!this.isOurs) sentinel.off('error', failed);
+      if (!this.isOurs) sentinel.off('error', onError);
     };
   }
 
