@@ -45,6 +45,6 @@ describe('the packages of an application', () => {
     installed.set('ioredis', () => Object);
     installed.set('redis', () => ({ createClient: Object }));
     expect(ioredis.packageOf(new iovalkey.Redis())).toBe(iovalkey);
-    expect(nodeRedis.installedPackage).toThrow('node-redis 5 or newer, which is not installed');
+    expect(nodeRedis.installedPackage).toThrow('node-redis 5.12 or newer, which is not installed');
   });
 });
