@@ -139,6 +139,8 @@ describe.each(NODE_REDIS_VERSIONS)('sentinels over %s', (version, { createSentin
       await eventually(async () => {
         const facts = (await sentinel.call('SENTINEL', 'MASTER', name)) as string[];
         expect(facts[facts.indexOf('flags') + 1]).toBe('master');
+        // It calls itself connected before it is: one for commands, one for messages.
+        expect(proxy.connections.length).toBeGreaterThanOrEqual(2);
       });
       proxy.refuse();
       const node = over({ name, sentinelRootNodes: [at] });
