@@ -223,11 +223,19 @@ describe('minReplicas', () => {
 
     it('lets no ordinary command wait', async () => {
       const { locks } = await opened(master.server.url);
-      let isOver = false;
-      const refused = locks.acquire(NAME, { minReplicas: 3 }).finally(() => (isOver = true));
-      for (let i = 0; i < 20; i += 1) await locks.using('another', () => undefined);
-      expect(isOver).toBe(false);
-      await expect(refused).rejects.toThrow(LockReplicationError);
+      const monitor = own(await master.admin.monitor());
+      const [waiting, ordinary] = [new Set<string>(), new Set<string>()];
+      monitor.on('monitor', (_, words: string[], connection: string) => {
+        if (words[0]?.toLowerCase() === 'wait') waiting.add(connection);
+        if (words.includes('another')) ordinary.add(connection);
+      });
+      const refused = locks.acquire(NAME, { minReplicas: 3 });
+      await Promise.all([
+        expect(refused).rejects.toThrow(LockReplicationError),
+        locks.using('another', () => undefined),
+      ]);
+      await eventually(() => waiting.size > 0 && ordinary.size > 0);
+      expect([...ordinary].filter((connection) => waiting.has(connection))).toEqual([]);
     });
 
     it('releases only what it has asked for: the outer hold stays', async () => {
