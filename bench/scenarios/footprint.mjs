@@ -30,9 +30,9 @@ async function run({ acquire }) {
 }
 
 /** The median of several series is from a series without a collection. */
-async function kibPerOp(locker) {
+async function kibPerOp(locker, series) {
   const grown = [];
-  for (let i = 0; i < SERIES; i++) {
+  for (let i = 0; i < series; i++) {
     const before = process.memoryUsage().heapUsed;
     await run(locker);
     grown.push((process.memoryUsage().heapUsed - before) / OPS / KIB);
@@ -54,7 +54,7 @@ async function resourcesPerOp(locker) {
 }
 
 /** Counts bytes first: with the hook, V8 makes more objects. */
-export async function drive(crew) {
-  const kib = await crew.one(0, 'kibPerOp');
+export async function drive(crew, _trial, { pace }) {
+  const kib = await crew.one(0, 'kibPerOp', SERIES * pace.share);
   return { ...(await crew.one(0, 'resourcesPerOp')), kibPerOp: kib };
 }
