@@ -69,7 +69,7 @@ export function reasonOf(error: unknown): string {
   for (let one = error; one instanceof Error; one = one.cause) texts.push(textOf(one));
   const [what = textOf(error), said] = texts.slice(-2);
   const plain = what.replace(/^Lock "[^"]*": /, '');
-  return said === undefined ? plain : `${plain} (${said})`;
+  return said === undefined || plain.endsWith(said) ? plain : `${plain} (${said})`;
 }
 
 /** The value of a line of INFO. */

@@ -1,8 +1,9 @@
 import { LockConfigurationError } from '../core/api/errors.js';
-import { outOfScope, type Clock } from '../core/time/clock.js';
+import type { Clock } from '../core/time/clock.js';
 import type { Client } from './client.js';
 import { isReply, noConnectionError } from './reply-error.js';
 import { askServers, evictionIn, mayEvict } from './set-up-warnings.js';
+import { within } from './within.js';
 
 /** The time for INFO while calls wait for it. */
 const INFO_MS = 3_000;
@@ -31,7 +32,7 @@ export class ServerTrial {
   }
 
   async #judge(): Promise<void> {
-    const asked = askServers(this.client).catch(unlessRefused);
+    const asked = askServers(this.client).catch(unlessBroken);
     const infos = await within(INFO_MS, asked, this.clock);
     if (infos === undefined) throw noConnectionError(undefined);
     const problem = infos.filter(mayEvict).map(evictionIn).find(Boolean);
@@ -45,18 +46,6 @@ export class ServerTrial {
   }
 }
 
-function unlessRefused(error: unknown): string[] {
-  if (isReply(error)) return [];
-  throw error;
-}
-
-/** Undefined if it fails, or takes longer. */
-function within<T>(ms: number, promise: Promise<T>, clock: Clock): Promise<T | undefined> {
-  return new Promise((resolve) => {
-    const give = () => {
-      resolve(undefined);
-    };
-    outOfScope(() => clock.after(ms, give)?.unref());
-    promise.then(resolve, give);
-  });
+function unlessBroken(error: unknown): string[] | undefined {
+  return isReply(error) ? [] : undefined;
 }

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { eventually } from '../../../../test/support/eventually.js';
 import { FaultProxy } from '../../../../test/support/fault-proxy.js';
@@ -20,14 +20,40 @@ interface Sentinel {
   on(event: 'error', listener: () => void): unknown;
 }
 
-it('does not lead back to the old master while the new one is not ready', async () => {
-  let at: { host: string; port: number } | undefined = { host: 'old', port: 1 };
+let at: { host: string; port: number } | undefined;
+
+const created = (connect: () => Promise<void>) => {
   const sentinel = Object.assign(new EventEmitter(), {
-    ...{ isOpen: true, connect: () => Promise.resolve(), destroy: () => Promise.resolve() },
+    ...{ isOpen: true, connect, destroy: () => Promise.resolve() },
     ...{ getMasterNode: () => at, _execute: () => Promise.resolve({} as RedisClient) },
   });
   const route = { hosts: [], user: '', hasPassword: false, isEncrypted: false };
-  const place = new SentinelPlace(sentinel as never, route, true);
+  return { sentinel, place: new SentinelPlace(sentinel as never, route, true) };
+};
+
+it('says that the sentinels name no master, and takes one that they name later', async () => {
+  jest.useFakeTimers();
+  try {
+    let name = (): void => undefined;
+    const { place } = created(() => new Promise((resolve) => (name = resolve)));
+    const searches = [place.find(), place.find()].map((search) =>
+      expect(search).rejects.toThrow('The sentinels have led to no master within 5 s'),
+    );
+    await jest.advanceTimersByTimeAsync(5_000);
+    await Promise.all(searches);
+    const search = place.find();
+    at = { host: 'late', port: 1 };
+    name();
+    expect((await search).at).toEqual(at);
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+it('does not lead back to the old master while the new one is not ready', async () => {
+  at = { host: 'old', port: 1 };
+  const { sentinel, place } = created(() => Promise.resolve());
   place.follow(
     () => undefined,
     () => undefined,

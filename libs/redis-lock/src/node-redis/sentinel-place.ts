@@ -1,4 +1,6 @@
 import type { Route } from '../connection/client.js';
+import { within } from '../connection/within.js';
+import { systemClock } from '../core/time/clock.js';
 import type { Place } from './node-redis-node.js';
 import { QUICK, type RedisClient, type RedisOptions, type Target } from './own-client.js';
 
@@ -27,6 +29,8 @@ interface TopologyChange {
 /** node-redis may miss a message of a sentinel whose connection is silent. */
 const LOOK_MS = 5_000;
 const PING_MS = 1_000;
+/** Longer than an attempt at a sentinel that is silent. */
+const SEARCH_MS = 5_000;
 
 /** For a sentinel client of our own. */
 export function quick({ socket, ...options }: RedisOptions = {}, limits: object = QUICK) {
@@ -51,6 +55,7 @@ export class SentinelPlace implements Place {
   readonly topology = 'sentinel';
   known: Target | undefined;
   #opening: Promise<unknown> | undefined;
+  #search: Promise<Target> | undefined;
   #client: RedisClient | undefined;
   #hasMoved = false;
   #leave = (): void => undefined;
@@ -62,7 +67,17 @@ export class SentinelPlace implements Place {
     private readonly isOurs: boolean,
   ) {}
 
+  /** node-redis says nothing while sentinels know no master that answers. It goes on searching. */
   async find(): Promise<Target> {
+    this.#search ??= this.#find().finally(() => {
+      this.#search = undefined;
+    });
+    const found = await within(SEARCH_MS, this.#search, systemClock);
+    if (found === undefined) throw new Error('The sentinels have led to no master within 5 s');
+    return found;
+  }
+
+  async #find(): Promise<Target> {
     const { sentinel } = this;
     if (this.isOurs) await (this.#opening ??= sentinel.connect());
     // Before the application connects it, and after it has ended it.

@@ -136,7 +136,7 @@ export function replyMeaning(message: string): Meaning {
   // A command right after the SUBSCRIBE, when ioredis did not know yet that Redis accepted it.
   if (message.includes('are allowed in this context')) return SUBSCRIBED;
   if (/killed by user/i.test(message)) return UNKNOWN('the script was stopped');
-  return LASTING('Redis answered with an error');
+  return LASTING(`Redis answered: ${message || 'an error'}`);
 }
 
 /** A client may meet it as the answer to its first command, or as the end of the connection. */
