@@ -32,6 +32,9 @@ export interface ClientEvents {
   refreshed: [];
 }
 
+/** The client has not sent the command. The cause says why it has no connection. */
+export class NotSentError extends Error {}
+
 /** `arriving`: connected, but not ready. `away`: it connects, now or after a pause. */
 export type ClientStatus = 'idle' | 'arriving' | 'ready' | 'away' | 'ended';
 

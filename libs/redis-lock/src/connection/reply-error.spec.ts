@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { inspect } from 'node:util';
 import { LockBackendError, MovingSlotError } from '../core/api/errors.js';
+import { NotSentError } from './client.js';
 import { isOfReplica, lockErrorOf, noConnectionError } from './reply-error.js';
 
 /** As ioredis makes them, with secrets that must not get out. */
@@ -91,6 +92,14 @@ describe('lockErrorOf', () => {
     "Stream isn't writeable and enableOfflineQueue options is false",
   ])('knows that after %p the outcome is unknown', (message) => {
     expect(lockErrorOf(new Error(message))).toMatchObject(UNKNOWN);
+  });
+
+  it('knows that a client has sent nothing without a connection', () => {
+    const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    expect(lockErrorOf(new NotSentError('no connection', { cause }), true)).toMatchObject({
+      ...RETRY,
+      message: 'there is no connection to Redis (ECONNREFUSED)',
+    });
   });
 
   it.each(['TRYAGAIN x', 'ASK 1 x:1', 'MOVED 1 x:1'])(

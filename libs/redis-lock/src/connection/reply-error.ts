@@ -16,6 +16,7 @@ import {
   wordsOf,
   type Meaning,
 } from '../core/redis/reply-error.js';
+import { NotSentError } from './client.js';
 
 const BROKEN = UNKNOWN('the connection to Redis broke');
 
@@ -25,6 +26,7 @@ const BROKEN = UNKNOWN('the connection to Redis broke');
  * what it refuses now
  */
 export function lockErrorOf(error: unknown, mayHaveRun = false): LockError {
+  if (error instanceof NotSentError) return noConnectionError(error.cause);
   const message = messageOf(error);
   if (isReply(error)) return replyErrorOf(message, mayHaveRun);
   // Each node has sent the client on to another one, until it gave up.

@@ -4,7 +4,7 @@ import { FaultProxy } from '../../../../test/support/fault-proxy.js';
 import { NODE_REDIS_VERSIONS } from '../../../../test/support/node-redis-versions.js';
 import { isBeforeRedis7 } from '../../../../test/support/server-facts.js';
 import { addSlots, ClusterGroup, type Node } from '../../../../test/support/topology.js';
-import { nodeAt, type ClusterClient } from '../connection/client.js';
+import { nodeAt, NotSentError, type ClusterClient } from '../connection/client.js';
 import { hashSlot } from '../connection/hash-slot.js';
 import { isMovingSlot, isReply } from '../connection/reply-error.js';
 import { chooseClient } from '../ioredis/choose-client.js';
@@ -158,6 +158,9 @@ describe.each(NODE_REDIS_VERSIONS)('a Cluster over %s', (_, { createCluster }) =
     const timesOf = (event: string) => told.filter((one) => one === event).length;
     await eventually(() => timesOf('failed') >= 3);
     expect(timesOf('broken')).toBe(1);
+    const unsent = await errorOf(cluster.evaluate('eval', [INCR, 1, name]));
+    expect(unsent).toBeInstanceOf(NotSentError);
+    expect(unsent?.cause).toMatchObject({ code: 'ECONNREFUSED' });
   });
 
   (isBeforeRedis7 ? it.skip : it)('hears that a sharded channel has moved', async () => {

@@ -1,4 +1,10 @@
-import type { ClusterClient, Evaluated, Route, Word } from '../connection/client.js';
+import {
+  NotSentError,
+  type ClusterClient,
+  type Evaluated,
+  type Route,
+  type Word,
+} from '../connection/client.js';
 import { hashSlot } from '../connection/hash-slot.js';
 import { isReply } from '../connection/reply-error.js';
 import type { ClusterMap } from './cluster-map.js';
@@ -53,7 +59,7 @@ export class NodeRedisCluster extends Reconnecting implements ClusterClient {
       const address = asked ?? this.map.masterOf(slot);
       if (address === undefined) throw new Error('No node of the cluster has the slot');
       const node = this.#nodeAt(address);
-      if (!node.isReady) await node.connect();
+      if (!node.isReady) await node.connect().catch(notSent);
       try {
         // Redis answers for a slot on its way to it only right after ASKING.
         if (asked !== undefined) node.send('asking').catch(() => undefined);
@@ -174,6 +180,10 @@ export class NodeRedisCluster extends Reconnecting implements ClusterClient {
     if (isReady) this.becomeReady();
     else this.becomeAway();
   };
+}
+
+function notSent(cause: unknown): never {
+  throw new NotSentError('There is no connection to the node', { cause });
 }
 
 /** In the words of ioredis, which `isMovingSlot` knows. */

@@ -1,4 +1,5 @@
 import {
+  NotSentError,
   type ChannelKind,
   type Evaluated,
   type NodeClient,
@@ -140,7 +141,7 @@ export class NodeRedisNode extends Reconnecting implements NodeClient {
 
   #over<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     if (this.#connection !== undefined) return work(this.#connection);
-    return Promise.reject(new Error('The client is not connected'));
+    return Promise.reject(new NotSentError('The client is not connected'));
   }
 
   #onOver(error: unknown): void {
