@@ -4,8 +4,8 @@ import { loadLocker } from './load-locker.mjs';
 import { LEASE_MS } from './terms.mjs';
 
 /**
- * A run of a locker that takes longer hangs. This does not include its warm-up.
- * A virtual machine can stand still for 40 s.
+ * A run of a locker that takes longer hangs. This does not include its warm-up. Beside tests, and
+ * with the lowest priority, a run gets a sixtieth of a core.
  */
 const LONGEST_MS = 120_000;
 
