@@ -25,7 +25,12 @@ export class Subscriber {
   /** Channels that wait for Redis to confirm them. */
   readonly #unconfirmed = new Set<string>();
   /** Channels that were requested in this turn of the event loop. */
-  readonly #joining: string[] = [];
+  readonly #joining = new Set<string>();
+  /**
+   * Channels whose SUBSCRIBE has no answer yet. Until then none is left or requested again:
+   * node-redis would take the first answer for the last one.
+   */
+  readonly #asked = new Set<string>();
   /** Channels without listeners to which Redis still has a subscription. */
   readonly #leaving = new Set<string>();
   #leave: Timer | undefined;
@@ -98,12 +103,10 @@ export class Subscriber {
     if (listeners?.size !== 0) return;
     this.#listeners.delete(channel);
     this.#refused.delete(channel);
-    const isUnconfirmed = this.#unconfirmed.delete(channel);
-    if (this.#client?.isReady !== true) return;
-    if (isUnconfirmed) {
-      this.#unsubscribe([channel]);
-      return;
-    }
+    if (!this.#unconfirmed.delete(channel) && this.#client?.isReady) this.#leaveSoon(channel);
+  }
+
+  #leaveSoon(channel: string): void {
     this.#leaving.add(channel);
     this.#leave ??= this.#later(LEAVE_MS, () => {
       this.#leave = undefined;
@@ -170,42 +173,46 @@ export class Subscriber {
     if (this.#client !== client) return;
     this.#failures = 0;
     for (const channel of this.#listeners.keys()) this.#unconfirmed.add(channel);
-    this.#subscribeAll();
+    this.#subscribe(this.#unconfirmed);
     this.#beat(client);
   }
 
   /** The channels of one turn of the event loop travel in one command. */
   #subscribeSoon(channel: string): void {
-    if (this.#joining.push(channel) > 1) return;
-    queueMicrotask(() => {
-      const channels = this.#joining.splice(0).filter((asked) => this.#listeners.has(asked));
-      if (this.#client?.isReady && channels.length > 0) void this.#subscribe(channels);
-    });
-  }
-
-  #subscribeAll(): void {
-    if (this.#unconfirmed.size > 0) void this.#subscribe([...this.#unconfirmed]);
-  }
-
-  async #subscribe(channels: readonly string[]): Promise<void> {
-    const client = this.#client;
-    const asked = channels.map((channel) => [channel, this.#listeners.get(channel)] as const);
-    try {
-      await client?.subscribe(this.#kind, channels);
-    } catch (error) {
-      // A cut has an event of its own; any other error is a refusal, such as a missing right.
-      const isRefused = this.#client === client && client?.isReady;
-      if (isRefused) this.#onRefused(channels, error);
-      return;
+    if (this.#joining.size === 0) {
+      queueMicrotask(() => {
+        this.#subscribe(this.#joining);
+        this.#joining.clear();
+      });
     }
-    if (this.#client !== client) return;
-    for (const [channel, listeners] of asked) this.#onConfirmed(channel, listeners);
+    this.#joining.add(channel);
+  }
+
+  /** Those among the channels that have listeners, and are not on their way. */
+  #subscribe(channels: Iterable<string>): void {
+    const anew = [...channels].filter(
+      (channel) => this.#listeners.has(channel) && !this.#asked.has(channel),
+    );
+    if (this.#client?.isReady && anew.length > 0) void this.#request(this.#client, anew);
+  }
+
+  async #request(client: NodeClient, channels: readonly string[]): Promise<void> {
+    for (const channel of channels) this.#asked.add(channel);
+    let refusal: unknown;
+    await client.subscribe(this.#kind, channels).catch((error: unknown) => {
+      refusal = error;
+    });
+    // A cut has an event of its own; any other error is a refusal, such as a missing right.
+    if (this.#client !== client || !client.isReady) return;
+    for (const channel of channels) this.#asked.delete(channel);
+    if (refusal !== undefined) this.#onRefused(channels, refusal);
+    else for (const channel of channels) this.#onConfirmed(channel);
   }
 
   /** Redis refuses a whole command for one channel that is out of reach, or of another slot. */
   #onRefused(channels: readonly string[], error: unknown): void {
     if (channels.length > 1) {
-      for (const channel of channels) void this.#subscribe([channel]);
+      for (const channel of channels) this.#subscribe([channel]);
       return;
     }
     const [channel = ''] = channels;
@@ -214,12 +221,15 @@ export class Subscriber {
     this.onTrouble(error);
   }
 
-  #onConfirmed(channel: string, listeners: Set<ChannelListener> | undefined): void {
-    // A listener that left and returned meanwhile waits for a later answer.
-    if (this.#listeners.get(channel) !== listeners) return;
+  #onConfirmed(channel: string): void {
+    const listeners = this.#listeners.get(channel);
+    if (listeners === undefined) {
+      this.#leaveSoon(channel);
+      return;
+    }
     this.#refused.delete(channel);
     if (!this.#unconfirmed.delete(channel)) return;
-    for (const listener of listeners ?? []) listener.confirmed();
+    for (const listener of listeners) listener.confirmed();
   }
 
   #beat(client: NodeClient): void {
@@ -234,7 +244,7 @@ export class Subscriber {
           this.clock.cancel(silent);
           if (this.#client !== client) return;
           // Redis may allow a refused channel by now.
-          this.#subscribeAll();
+          this.#subscribe(this.#unconfirmed);
           this.#idleBeats = this.#listeners.size === 0 ? this.#idleBeats + 1 : 0;
           if (this.#idleBeats < IDLE_BEATS) this.#beat(client);
           else this.#drop();
@@ -279,6 +289,7 @@ export class Subscriber {
     this.clock.cancel(this.#leave);
     this.#leave = undefined;
     this.#leaving.clear();
+    this.#asked.clear();
     const client = this.#client;
     this.#client = undefined;
     if (client === undefined) return;
