@@ -165,6 +165,8 @@ describe('noConnectionError', () => {
     for (const code of ['ECONNRESET', 'ETIMEDOUT', 'ERR_SSL_WRONG_VERSION_NUMBER']) {
       expect(socket(code)).toContain(`(${code}); if it persists, check whether only one side`);
     }
+    // As node-redis words it.
+    expect(noConnectionError(new Error('Connection timeout')).message).toContain('(ETIMEDOUT); if');
     const wrong = noConnectionError(replyError('WRONGPASS invalid username-password pair'));
     expect(wrong).toMatchObject({ retryable: false, outcome: 'none' });
     expect(wrong.message).toBe('there is no connection to Redis: Redis refused the password');

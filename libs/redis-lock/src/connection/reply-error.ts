@@ -57,7 +57,8 @@ function reasonOf(trouble: unknown): string {
   if (/^(ENOTFOUND|EAI_AGAIN)$/.test(code)) {
     return `: the host ${quoteName(textIn(trouble, 'hostname'))} is unknown (${code})`;
   }
-  if (/^(ECONNRESET|EPROTO|ERR_SSL_.*)$/.test(code) || /ETIMEDOUT/.test(messageOf(trouble))) {
+  const isLate = /ETIMEDOUT|^Connection timeout$/.test(messageOf(trouble));
+  if (/^(ECONNRESET|EPROTO|ERR_SSL_.*)$/.test(code) || isLate) {
     const shown = code === '' ? 'ETIMEDOUT' : code;
     return ` (${shown}); if it persists, check whether only one side uses TLS (rediss://)`;
   }
