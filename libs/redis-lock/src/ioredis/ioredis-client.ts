@@ -1,3 +1,5 @@
+import type { Stream } from 'node:stream';
+
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
 import type {
@@ -56,7 +58,13 @@ export abstract class IoredisClient<Inner extends Redis | Cluster> {
   /** A second end of ioredis would only keep the process alive. */
   end(): void {
     this.#isEnded = true;
-    if (this.inner.status !== 'end') this.inner.disconnect();
+    if (this.inner.status === 'end') return;
+    // A socket that ends in its TLS handshake may fail twice, and ioredis listens to one error.
+    const inner: Redis | Cluster = this.inner;
+    for (const { stream } of 'nodes' in inner ? inner.nodes() : [inner]) {
+      (stream as Stream | undefined)?.on('error', () => undefined);
+    }
+    inner.disconnect();
   }
 
   on<Event extends keyof ClientEvents>(event: Event, listener: Listener<Event>): void {
