@@ -24,6 +24,7 @@ const LEAVE = { plain: 'unsubscribe', sharded: 'sUnsubscribe' } as const;
  */
 export class Connection {
   readonly #client: RedisClient;
+  readonly #lifetime = new AbortController();
   readonly #write: (() => void) | undefined;
   #state: 'connecting' | 'arriving' | 'ready' | 'over' = 'connecting';
   #sent = 0;
@@ -33,7 +34,7 @@ export class Connection {
     target: Target,
     private readonly listener: ConnectionListener,
   ) {
-    this.#client = ownClient(target, this.#onOver);
+    this.#client = ownClient(target, this.#onOver, this.#lifetime.signal);
     this.#write = writerOf(this.#client);
     this.#client.on('error', this.#onOver);
     this.#client.on('connect', this.#onConnect);
@@ -79,19 +80,16 @@ export class Connection {
   /** @param error undefined: on purpose */
   end(error?: unknown): void {
     if (this.#state === 'over') return;
-    // node-redis 5 and 6 forget a socket that is not open yet, and keep it: see `#onConnect`.
-    const isDestroyed = this.#state !== 'connecting';
     this.#state = 'over';
     this.listener.over(error);
-    if (isDestroyed) this.#destroy();
+    this.#destroy();
+    this.#lifetime.abort();
   }
 
   readonly #onConnect = (): void => {
-    if (this.#state === 'over') this.#destroy();
-    else {
-      this.#state = 'arriving';
-      this.listener.connected();
-    }
+    if (this.#state === 'over') return;
+    this.#state = 'arriving';
+    this.listener.connected();
   };
 
   readonly #onReady = (): void => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { eventually } from '../../../../test/support/eventually.js';
 import { useProxy } from '../../../../test/support/lock-client.js';
 import { NODE_REDIS_VERSIONS } from '../../../../test/support/node-redis-versions.js';
@@ -146,6 +147,20 @@ describe.each(NODE_REDIS_VERSIONS)('a node of %s', (_, { createClient }) => {
     redis.resume();
     await eventually(() => expect(node.isReady).toBe(true));
     expect(told).toEqual(['connected', 'ready', 'broken', 'connected', 'ready']);
+  });
+
+  it('ends a TLS handshake that the server does not answer', async () => {
+    const mute = createServer((socket) => sockets.push(socket.resume()));
+    const sockets: Socket[] = [];
+    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+    const { port } = mute.address() as AddressInfo;
+    const node = open({ url: `rediss://127.0.0.1:${String(port)}` });
+    void errorOf(node.connect());
+    await eventually(() => expect(sockets).toHaveLength(1));
+    node.end();
+    // node-redis alone would wait for 3 s.
+    await eventually(() => expect(sockets[0]?.closed).toBe(true), { withinMs: 2_000 });
+    mute.close();
   });
 
   it.each(['ready', 'arriving'])(

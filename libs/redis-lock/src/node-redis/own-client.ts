@@ -51,8 +51,13 @@ export const ONCE = { ...QUICK, reconnectStrategy: false } as const;
  * A client for locks alone, with the address and the credentials of another one. It connects once,
  * and rejects commands while it is not connected.
  * @param onOver called as soon as the connection is over, or could not be opened
+ * @param signal ends the socket. node-redis forgets one that is not open yet, and keeps it
  */
-export function ownClient({ client, at }: Target, onOver: (error: unknown) => void): RedisClient {
+export function ownClient(
+  { client, at }: Target,
+  onOver: (error: unknown) => void,
+  signal: AbortSignal,
+): RedisClient {
   const { options = {} } = client;
   return client.duplicate({
     // A url would win over the other options, which have its parts. The database is chosen later:
@@ -69,7 +74,7 @@ export function ownClient({ client, at }: Target, onOver: (error: unknown) => vo
     // Maintenance replaces the socket without an event.
     maintNotifications: 'disabled',
     socket: {
-      ...{ ...options.socket, ...at, connectTimeout: CONNECT_MS, socketTimeout: undefined },
+      ...{ ...options.socket, ...at, connectTimeout: CONNECT_MS, socketTimeout: undefined, signal },
       reconnectStrategy: (_: number, cause: unknown) => {
         onOver(cause);
         return false;
