@@ -30,7 +30,7 @@ export class Subscriber {
    * Channels whose SUBSCRIBE has no answer yet. Until then none is left or requested again:
    * node-redis would take the first answer for the last one.
    */
-  readonly #asked = new Set<string>();
+  readonly #requested = new Set<string>();
   /** Channels without listeners to which Redis still has a subscription. */
   readonly #leaving = new Set<string>();
   #leave: Timer | undefined;
@@ -191,20 +191,22 @@ export class Subscriber {
   /** Those among the channels that have listeners, and are not on their way. */
   #subscribe(channels: Iterable<string>): void {
     const anew = [...channels].filter(
-      (channel) => this.#listeners.has(channel) && !this.#asked.has(channel),
+      (channel) => this.#listeners.has(channel) && !this.#requested.has(channel),
     );
     if (this.#client?.isReady && anew.length > 0) void this.#request(this.#client, anew);
   }
 
   async #request(client: NodeClient, channels: readonly string[]): Promise<void> {
-    for (const channel of channels) this.#asked.add(channel);
+    for (const channel of channels) this.#requested.add(channel);
     let refusal: unknown;
-    await client.subscribe(this.#kind, channels).catch((error: unknown) => {
+    try {
+      await client.subscribe(this.#kind, channels);
+    } catch (error) {
       refusal = error;
-    });
+    }
     // A cut has an event of its own; any other error is a refusal, such as a missing right.
     if (this.#client !== client || !client.isReady) return;
-    for (const channel of channels) this.#asked.delete(channel);
+    for (const channel of channels) this.#requested.delete(channel);
     if (refusal !== undefined) this.#onRefused(channels, refusal);
     else for (const channel of channels) this.#onConfirmed(channel);
   }
@@ -289,7 +291,7 @@ export class Subscriber {
     this.clock.cancel(this.#leave);
     this.#leave = undefined;
     this.#leaving.clear();
-    this.#asked.clear();
+    this.#requested.clear();
     const client = this.#client;
     this.#client = undefined;
     if (client === undefined) return;
