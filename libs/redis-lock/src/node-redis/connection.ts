@@ -29,6 +29,8 @@ export class Connection {
   #state: 'connecting' | 'arriving' | 'ready' | 'over' = 'connecting';
   #sent = 0;
   #answered = 0;
+  /** Channels whose UNSUBSCRIBE has no answer yet. */
+  readonly #leaving = new Set<string>();
 
   constructor(
     target: Target,
@@ -38,8 +40,11 @@ export class Connection {
     this.#write = writerOf(this.#client);
     this.#client.on('error', this.#onOver);
     this.#client.on('connect', this.#onConnect);
-    this.#client.on('sharded-channel-moved', () => {
-      if (this.#state !== 'over') listener.astray();
+    this.#client.on('sharded-channel-moved', this.#onAstray);
+    watchRemovals(this.#client, (channel) => {
+      if (this.#leaving.has(channel)) return false;
+      this.#onAstray();
+      return true;
     });
     this.#client.connect().then(this.#onReady, this.#onOver);
   }
@@ -74,7 +79,11 @@ export class Connection {
 
   /** Without the listener, node-redis would take a channel that is on its way out for joined. */
   unsubscribe(kind: ChannelKind, channels: readonly string[]): Promise<unknown> {
-    return this.#client[LEAVE[kind]](channels, this.listener.message).catch(this.#refuse);
+    for (const channel of channels) this.#leaving.add(channel);
+    const left = this.#client[LEAVE[kind]](channels, this.listener.message).catch(this.#refuse);
+    return left.finally(() => {
+      for (const channel of channels) this.#leaving.delete(channel);
+    });
   }
 
   /** @param error undefined: on purpose */
@@ -90,6 +99,10 @@ export class Connection {
     if (this.#state === 'over') return;
     this.#state = 'arriving';
     this.listener.connected();
+  };
+
+  readonly #onAstray = (): void => {
+    if (this.#state !== 'over') this.listener.astray();
   };
 
   readonly #onReady = (): void => {
@@ -131,7 +144,10 @@ export class Connection {
 interface Parts {
   _ejectSocket(): { write(commands: Iterable<unknown>): void };
   _insertSocket(socket: object): void;
-  _getQueue(): { commandsToWrite(): Iterable<unknown> };
+  _getQueue(): {
+    commandsToWrite(): Iterable<unknown>;
+    readonly decoder?: { onPush(push: readonly unknown[]): void };
+  };
 }
 
 /**
@@ -145,5 +161,22 @@ function writerOf(client: RedisClient): (() => void) | undefined {
   parts._insertSocket(socket);
   return () => {
     socket.write(parts._getQueue().commandsToWrite());
+  };
+}
+
+/**
+ * Watches for sharded channels that the server removes. While a command waits for its answer,
+ * node-redis takes a removal for an answer, without a word. With RESP2 it stays so.
+ * @param isAstray whether the locks have not requested it, for a channel
+ */
+function watchRemovals(client: RedisClient, isAstray: (channel: string) => boolean): void {
+  if (!hasMethods(client, '_getQueue')) return;
+  const { decoder } = (client as unknown as Parts)._getQueue();
+  if (decoder === undefined || !hasMethods(decoder, 'onPush')) return;
+  const onPush = decoder.onPush.bind(decoder);
+  decoder.onPush = (push) => {
+    const [kind, channel] = push;
+    if (String(kind) === 'sunsubscribe' && isAstray(String(channel))) return;
+    onPush(push);
   };
 }

@@ -4,7 +4,7 @@ import { FaultProxy } from '../../../../test/support/fault-proxy.js';
 import { NODE_REDIS_VERSIONS } from '../../../../test/support/node-redis-versions.js';
 import { isBeforeRedis7 } from '../../../../test/support/server-facts.js';
 import { addSlots, ClusterGroup, type Node } from '../../../../test/support/topology.js';
-import { nodeAt, NotSentError, type ClusterClient } from '../connection/client.js';
+import { nodeAt, NotSentError, type ClusterClient, type NodeClient } from '../connection/client.js';
 import { hashSlot } from '../connection/hash-slot.js';
 import { isMovingSlot, isReply } from '../connection/reply-error.js';
 import { chooseClient } from '../ioredis/choose-client.js';
@@ -163,25 +163,34 @@ describe.each(NODE_REDIS_VERSIONS)('a Cluster over %s', (_, { createCluster }) =
     expect(unsent?.cause).toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  (isBeforeRedis7 ? it.skip : it)('hears that a sharded channel has moved', async () => {
-    const cluster = await open();
-    const name = await ofFirst();
-    const node = nodeAt(cluster, 'all', cluster.masterOf(hashSlot(name)) ?? '')?.another(
-      'messages',
-    );
-    let isAstray = false;
-    node?.on('astray', () => (isAstray = true));
-    await node?.connect();
-    await node?.subscribe('sharded', [name]);
-    const [from, to] = group.masters as [Node, Node];
-    await group.moveSlot(hashSlot(name), to);
-    await eventually(() => isAstray);
-    expect(isReply(await errorOf(node?.subscribe('sharded', [name]) as Promise<unknown>))).toBe(
-      true,
-    );
-    node?.end();
-    await group.moveSlot(hashSlot(name), from);
-  });
+  (isBeforeRedis7 ? it.skip : it).each(['nothing', 'a command'])(
+    'notices that a sharded channel has moved while %s waits for an answer',
+    async (what) => {
+      const nodeAddressMap = () => ({ host: '127.0.0.1', port: proxy.port });
+      const cluster = await open({ nodeAddressMap });
+      const name = await ofFirst();
+      const master = nodeAt(cluster, 'all', cluster.masterOf(hashSlot(name)) ?? '');
+      const node = master?.another('messages') as NodeClient;
+      let astray = 0;
+      node.on('astray', () => (astray += 1));
+      await node.connect();
+      for (const channel of [name, `{${name}}left`]) await node.subscribe('sharded', [channel]);
+      await node.unsubscribe('sharded', [`{${name}}left`]);
+      expect(astray).toBe(0);
+      const held = what === 'nothing' ? undefined : proxy.hold('toServer');
+      const answer = node.send('ping');
+      if (held !== undefined) await eventually(() => expect(held.hits).toBeGreaterThan(0));
+      const [from, to] = group.masters as [Node, Node];
+      await group.moveSlot(hashSlot(name), to);
+      await eventually(() => expect(astray).toBe(1));
+      held?.heal();
+      expect(await answer).toBe('PONG');
+      const refused = errorOf(node.subscribe('sharded', [`{${name}}more`]));
+      expect(isReply(await refused)).toBe(true);
+      node.end();
+      await group.moveSlot(hashSlot(name), from);
+    },
+  );
 
   // The last one: it takes the Cluster apart.
   it('finds the slots of a node that has left, though only that node answers for a while', async () => {
