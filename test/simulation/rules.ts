@@ -133,6 +133,7 @@ function javaRulesOf(
     // A shorter lease of a Java reader would end those of others.
     leaseMs: isOfTwoSides === true ? leaseMs : settings.watchdogLeaseMs,
     isShared: !isFair && settings.wakeUp === 'message',
+    wakesOnlySleepers: isOfTwoSides === true,
   };
 }
 

@@ -102,9 +102,9 @@ export class JavaThread {
           return sentAt;
         }
         const ms = Math.max(0, leftMs());
-        asked.isAsleep = true;
+        asked.asleepSince = this.simulation.world.now;
         isWoken = await entry.sleep(value >= 0 ? Math.min(value, ms) : ms);
-        asked.isAsleep = false;
+        asked.asleepSince = undefined;
       }
     } finally {
       this.jvm.leave(object.channel);
@@ -206,7 +206,7 @@ export class JavaThread {
       parents: [],
       isNested: false,
       inOrder: rules.isFair,
-      isAsleep: false,
+      asleepSince: undefined,
     };
     return { call, process, key, at: world.now, weight, waitTimeMs: waitMs, ...order };
   }

@@ -15,8 +15,8 @@ const MOST_IN_A_ROW = 24;
 /** Java services with Redisson, which share a lock with the processes. */
 export class Outsiders {
   readonly #processes = new Set<SimulatedProcess>();
-  /** By key, whether its last holder has left it by a release, which tells the threads. */
-  readonly #isTold = new Map<string, boolean>();
+  /** By key, which threads the release of its last holder tells. */
+  readonly #told = new Map<string, 'all' | 'sleepers' | 'none'>();
   readonly #freeSince = new Map<string, number>();
   /** By key, when a Java thread stopped to wait. */
   readonly #leftAt = new Map<string, number>();
@@ -52,8 +52,11 @@ export class Outsiders {
   }
 
   /** A lease that ends by itself tells nobody. */
-  left({ key, isFixed, minHoldMs }: Stay): void {
-    this.#isTold.set(key, !isFixed && minHoldMs === 0);
+  left({ key, process, isFixed, minHoldMs }: Stay): void {
+    const { java } = this.facts.rules;
+    const isForSleepers = java?.wakesOnlySleepers === true && this.#processes.has(process);
+    const isTold = !isFixed && minHoldMs === 0;
+    this.#told.set(key, !isTold ? 'none' : isForSleepers ? 'sleepers' : 'all');
   }
 
   /** A Java thread cannot release what it has acquired. */
@@ -70,17 +73,20 @@ export class Outsiders {
   /** A Java thread does not sleep on a free lock. */
   #lookAfter(asked: Outsider): void {
     const { facts } = this;
-    const { key, process } = asked;
+    const { key, process, asleepSince } = asked;
     if (!facts.rules.isFree(key)) {
       this.#freeSince.delete(key);
       return;
     }
     const freeSince = this.#freeSince.get(key) ?? facts.now;
     this.#freeSince.set(key, freeSince);
-    const since = Math.max(facts.changedAt.get(key) ?? 0, freeSince, asked.at);
-    if (this.#isTold.get(key) !== true) return;
+    const leftAt = facts.changedAt.get(key) ?? 0;
+    const since = Math.max(leftAt, freeSince, asked.at);
+    const told = this.#told.get(key) ?? 'none';
+    if (told === 'none') return;
     if (facts.now - since <= facts.rules.freeMs + 2 * ON_ITS_WAY_MS) return;
-    if (!asked.isAsleep || process.isStill || !this.#isNext(asked)) return;
+    if (asleepSince === undefined || process.isStill || !this.#isNext(asked)) return;
+    if (told === 'sleepers' && asleepSince > leftAt) return;
     if (!facts.isQuiet(facts.now - asked.at)) return;
     const freeMs = String(facts.now - since);
     facts.broken('progress', `${of(asked)} sleeps, and ${key} is free for ${freeMs} ms`);
@@ -91,7 +97,7 @@ export class Outsiders {
     if (!facts.rules.isFair) {
       // A message wakes one thread of each process.
       return [...facts.outsiders].every(
-        (one) => one.key !== key || one.process !== process || one.isAsleep,
+        (one) => one.key !== key || one.process !== process || one.asleepSince !== undefined,
       );
     }
     const isTold = (this.#leftAt.get(key) ?? 0) + ON_ITS_WAY_MS < (facts.changedAt.get(key) ?? 0);

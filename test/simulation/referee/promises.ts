@@ -64,8 +64,8 @@ export type HeldLease = Pick<Lease, 'owner' | 'remainingMs' | 'fencingToken' | '
 
 /** A Java thread that wants a hold. */
 export interface Outsider extends Asked {
-  /** Only a message wakes it, or the end of the lease that it has seen. */
-  isAsleep: boolean;
+  /** Only a message wakes it then, or the end of the lease that it has seen. */
+  asleepSince: number | undefined;
 }
 
 export interface Stay extends Asked {
@@ -93,6 +93,8 @@ export interface JavaRules {
   readonly leaseMs: number;
   /** They share it in turns with the processes. */
   readonly isShared: boolean;
+  /** Its own message is lost for a thread that is about to sleep: Redisson's read-write lock. */
+  readonly wakesOnlySleepers: boolean;
 }
 
 /** Rules that differ from primitive to primitive. */
