@@ -12,13 +12,13 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const WORDS = {
   en: {
     start: 'Quick start',
-    guide: 'Guide',
+    method: 'Lock a method',
     watch: 'Watch the flash sale',
     replay: 'plays a recorded run in your browser.',
   },
   zh: {
     start: '快速开始',
-    guide: '指南',
+    method: '给方法加锁',
     watch: '观看秒杀',
     replay: '在浏览器里重放一次录制的运行。',
   },
@@ -120,7 +120,7 @@ function homeOf(text, page, pages) {
     tagline: plain(tagline),
     actions: [
       { theme: 'brand', text: words.start, link: linkTo('quick-start') },
-      { theme: 'alt', text: words.guide, link: linkTo('guide') },
+      { theme: 'alt', text: words.method, link: linkTo('lock-a-method') },
       { theme: 'alt', text: words.watch, link: replayOf(page), target: '_self' },
     ],
   };

@@ -38,7 +38,10 @@ const EXAMPLES = { ...{ en: 'Examples', zh: '示例' }, names: ['examples'] };
 const SECTIONS = [
   {
     ...{ en: 'Begin', zh: '入门' },
-    names: ['quick-start', 'guide', 'testing', 'troubleshooting', 'compatibility'],
+    names: [
+      ...['quick-start', 'set-up', 'lock-a-method', 'lock-by-hand', 'jobs', 'outcomes'],
+      ...['testing', 'troubleshooting', 'compatibility'],
+    ],
   },
   EXAMPLES,
   {

@@ -76,8 +76,8 @@ describe('the site of the docs', () => {
   it('leaves code as it is, and turns links into those of the site', () => {
     const code = ['`[a](b)`', '- one\n\n  ```ts\n  const a = b[c](d);\n  ```\n'];
     expect(code.map((text) => withLinks(text, 'docs/lock.md', findPages()))).toEqual(code);
-    const link = '[`acquire`](guide.md#by-hand)';
-    expect(withLinks(link, 'docs/lock.md', findPages())).toBe('[`acquire`](/guide#by-hand)');
+    const link = '[`acquire`](lock-by-hand.md#x)';
+    expect(withLinks(link, 'docs/lock.md', findPages())).toBe('[`acquire`](/lock-by-hand#x)');
   });
 
   it.each(['/gone', '/%', '//', '/..%2Fpackage.json'])('answers 404 to %s', async (address) => {
@@ -135,9 +135,9 @@ describe('the site of the docs', () => {
   });
 
   it.each([
-    ['/guide', '简体中文', '/zh/guide'],
+    ['/set-up', '简体中文', '/zh/set-up'],
     ['/performance', '简体中文', '/zh/'],
-    ['/zh/guide', 'English', '/guide'],
+    ['/zh/set-up', 'English', '/set-up'],
   ])('leads from %s in the other language, %s, to %s', async (address, language, other) => {
     const page = await open(address);
     await page.locator('.VPNavBarTranslations button').hover();
@@ -175,7 +175,7 @@ describe('the site of the docs', () => {
   });
 
   it.each(['light', 'dark'] as const)('can be used by all readers: %s', async (colorScheme) => {
-    for (const address of ['/', '/zh/guide', '/lock', '/api/core/interfaces/Lock']) {
+    for (const address of ['/', '/zh/set-up', '/lock', '/api/core/interfaces/Lock']) {
       const page = await open(address, { colorScheme });
       const flaws = await accessibilityFlaws(page);
       // The search button of the default theme shows its key beside its name.
