@@ -7,7 +7,7 @@ import { sectionsOf } from './pages.mjs';
 import { BASE } from './settings.mjs';
 
 /** Long lists, which only the list of pages names. */
-const NOT_IN_FULL = ['conformance', 'changelog'];
+const NOT_IN_FULL = ['changelog'];
 
 /**
  * @param {import('./pages.mjs').Page[]} pages

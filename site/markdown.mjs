@@ -31,7 +31,10 @@ const WORDS = {
 export function markdownOf(page, pages) {
   const linked = withLinks(page.text, page.file, pages);
   const text = linked.replace(LANGUAGE_LINK, '').replace(PAIR_OF_PICTURES, PAIR_OF_THE_SITE);
-  const matter = page.hasPair ? {} : { i18nRouting: false };
+  const matter = {
+    ...(page.hasPair ? {} : { i18nRouting: false }),
+    ...(page.isInternal ? { search: false } : {}),
+  };
   if (page.name === 'index') return homeOf(text, page, pages);
   return withMatter(matter, page.name === 'flash-sale' ? withReplay(text, page) : text);
 }

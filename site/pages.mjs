@@ -1,6 +1,6 @@
 // Which files are pages of the site, at which address, and in which order the sidebars list them.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -10,6 +10,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
  * @typedef {object} Page
  * @property {string} file such as `docs/lock.zh-CN.md`
  * @property {string} name `lock` in each language
+ * @property {boolean} isInternal whether it is for those who change the library: no list and no search finds it
  * @property {Language} language
  * @property {string} address `/zh/lock`
  * @property {string} title
@@ -64,10 +65,7 @@ const SECTIONS = [
   },
   {
     ...{ en: 'Reference', zh: '参考' },
-    names: [
-      ...['guarantees', 'simulation', 'errors', 'glossary', 'keys-and-scripts', 'comparison'],
-      'conformance',
-    ],
+    names: [...['guarantees', 'errors', 'comparison']],
   },
   {
     ...{ en: 'From other libraries', zh: '从其他库迁移' },
@@ -79,13 +77,15 @@ const SECTIONS = [
   { ...{ en: 'The flash sale', zh: '秒杀' }, names: ['flash-sale'] },
   {
     ...{ en: 'The project', zh: '项目' },
-    names: ['architecture', 'contributing', 'report-a-vulnerability', 'benchmark', 'changelog'],
+    names: ['contributing', 'report-a-vulnerability', 'benchmark', 'changelog'],
   },
 ];
 
 /** @returns {Page[]} */
 export function findPages() {
-  const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+  const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => name.replaceAll(sep, '/'));
   const outside = [...OUTSIDE.keys(), ...readmesOfExamples()];
   const files = [
     ...[...outside, ...outside.map((file) => file.replace(/\.md$/, '.zh-CN.md'))],
@@ -114,7 +114,9 @@ export function pageIn(pages, name, language) {
  */
 export function sectionsOf(pages, language) {
   const known = SECTIONS.flatMap(({ names }) => names);
-  const rest = pages.map(({ name }) => name).filter((name) => !['index', ...known].includes(name));
+  const rest = pages
+    .filter(({ name, isInternal }) => !isInternal && !['index', ...known].includes(name))
+    .map(({ name }) => name);
   return SECTIONS.map((section) => {
     const more = rest.filter((name) => section === (isExample(name) ? EXAMPLES : SECTIONS.at(-1)));
     const names = new Set([...section.names, ...more]);
@@ -141,8 +143,10 @@ function readPage(file) {
   const text = readFileSync(join(ROOT, file), 'utf8');
   const language = file.endsWith('.zh-CN.md') ? 'zh' : 'en';
   const name = nameOf(file.replace('.zh-CN.md', '.md'));
-  const address = `/${language === 'zh' ? 'zh/' : ''}${name === 'index' ? '' : name}`;
-  return { file, name, language, address, title: titleOf(name, text), text };
+  const isInternal = file.startsWith('docs/internals/');
+  const path = `${isInternal ? 'internals/' : ''}${name === 'index' ? '' : name}`;
+  const address = `/${language === 'zh' ? 'zh/' : ''}${path}`;
+  return { file, name, isInternal, language, address, title: titleOf(name, text), text };
 }
 
 /**

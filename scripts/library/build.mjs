@@ -15,8 +15,8 @@ const ONLY_ESM = /^cli[\\/]/;
 const HERE = 'import.meta.url';
 /** The types of a client that is not installed count as any. */
 const CLIENTS = /^(?=import .* from '(ioredis)';$)/gm;
-/** A quarter of the docs is a list of specs, which are not in the package either. */
-const DOCS = readdirSync(join(ROOT, 'docs')).filter((name) => name !== 'conformance.md');
+/** Without `internals`, which is for those who change the library. */
+const DOCS = readdirSync(join(ROOT, 'docs')).filter((name) => name.includes('.'));
 const PAGES = ['README.md', 'README.zh-CN.md', ...DOCS.map((name) => `docs/${name}`)];
 
 rmSync(DIST, { recursive: true, force: true });

@@ -12,7 +12,7 @@ const FINDINGS = [
   [/\*\*/g, 'is no bold text'],
   [
     /(?<!访)问 ?Redis|听到|值多久|死去|死掉|说真话|主人|告知|某人/gu,
-    'is a calque: docs/glossary.md has the thing',
+    'is a calque: docs/internals/glossary.md has the thing',
   ],
 ];
 

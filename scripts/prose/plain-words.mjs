@@ -1,7 +1,7 @@
 import { isChinese, onEachBlock } from './readable.mjs';
 
 /**
- * The words that a reader has to decode, and what to write in their place. `docs/glossary.md` has the words that stay.
+ * The words that a reader has to decode, and what to write in their place. `docs/internals/glossary.md` has the words that stay.
  *
  * @type {readonly (readonly [words: RegExp, instead: string])[]}
  */

@@ -52,7 +52,7 @@ export default defineConfig({
       description: descriptionIn('en'),
       themeConfig: {
         nav: [
-          { text: 'Guide', link: '/guide' },
+          { text: 'Docs', link: '/quick-start' },
           { text: 'API', link: '/api/' },
           { text: 'Arena', link: '/arena/?lang=en', target: '_self', noIcon: true },
         ],
@@ -65,7 +65,7 @@ export default defineConfig({
       description: descriptionIn('zh'),
       themeConfig: {
         nav: [
-          { text: '指南', link: '/zh/guide' },
+          { text: '文档', link: '/zh/quick-start' },
           { text: 'API', link: '/api/' },
           { text: '秒杀擂台', link: '/arena/?lang=zh', target: '_self', noIcon: true },
         ],

@@ -9,8 +9,8 @@ const LISTS = {
   ...{ 'd.8': [135, 145], 'd.9': [146, 167], 'd.10': [168, 188] },
 };
 
-describe('docs/conformance.md', () => {
-  const page = pageOf('docs/conformance.md');
+describe('docs/internals/conformance.md', () => {
+  const page = pageOf('docs/internals/conformance.md');
   const rows = page
     .split('\n')
     .filter((line) => /^\|(?! -)/.test(line))

@@ -38,7 +38,7 @@ describe('the page of each kind of lock', () => {
   });
 });
 
-const DOCS = readdirSync(new URL('docs', ROOT))
+const DOCS = readdirSync(new URL('docs', ROOT), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`);
 const isChinese = (page: string) => page.endsWith('.zh-CN.md');

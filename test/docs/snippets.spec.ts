@@ -15,19 +15,7 @@ const DOCS = readdirSync(`${ROOT}docs`)
   .map((page) => `docs/${page}`);
 const PAGES = ['README.md', ...DOCS];
 /** Pages that only list what is elsewhere. */
-const LISTS = [
-  ...[
-    'architecture',
-    'comparison',
-    'conformance',
-    'glossary',
-    'from-redisson',
-    'guarantees',
-    'keys-and-scripts',
-    'simulation',
-  ],
-  ...['performance', 'scaling'],
-];
+const LISTS = ['comparison', 'from-redisson', 'guarantees', 'performance', 'scaling'];
 
 /** The TypeScript of a page, each block as a file of its own, with its line in the page. */
 function snippetsOf(page: string): [file: string, where: string, text: string][] {

@@ -18,7 +18,7 @@ import {
 import { eventually, useProxy, useRealRedis } from '../support/set-up.js';
 import { SILENT, useApplications } from './applications.js';
 
-/** The numbers are those of docs/conformance.md. */
+/** The numbers are those of docs/internals/conformance.md. */
 const redis = useRealRedis();
 const proxy = useProxy(redis);
 const clients: (Redis | Cluster)[] = [];

@@ -7,9 +7,8 @@ const packed = JSON.parse(String(process.env.LIBRARY_FILES)) as string[];
 const sources = readdirSync(join(LIBRARY, 'src'), { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
   .filter((path) => statSync(join(LIBRARY, 'src', path)).isFile());
-/** Without the page that names specs alone. */
-const docs = readdirSync(new URL('../../docs/', import.meta.url)).filter(
-  (page) => page !== 'conformance.md',
+const docs = readdirSync(new URL('../../docs/', import.meta.url)).filter((page) =>
+  page.includes('.'),
 );
 
 /** The library's own code has names like these, and what serves its tests must not. */
