@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { filesOf, isThere, pageOf, proofsIn } from '../support/proofs.js';
 
-describe('docs/guarantees.md', () => {
-  const rows = pageOf('docs/guarantees.md')
+describe('docs/internals/proofs.md', () => {
+  const rows = pageOf('docs/internals/proofs.md')
     .split('\n')
     .filter((line) => /^\|.*`/.test(line));
   const proofs = rows.flatMap((row) => {
