@@ -1,6 +1,6 @@
 // Which files are pages of the site, at which address, and in which order the sidebars list them.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, join, sep } from 'node:path';
+import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
  * @typedef {'en' | 'zh'} Language
  * @typedef {object} Page
  * @property {string} file such as `docs/lock.zh-CN.md`
- * @property {string} name `lock` in each language
+ * @property {string} name `lock` or `internals/lock` in each language
  * @property {boolean} isInternal whether it is for those who change the library: no list and no search finds it
  * @property {Language} language
  * @property {string} address `/zh/lock`
@@ -41,7 +41,7 @@ const SECTIONS = [
     ...{ en: 'Begin', zh: '入门' },
     names: [
       ...['quick-start', 'set-up', 'lock-a-method', 'lock-by-hand', 'jobs', 'outcomes'],
-      ...['testing', 'troubleshooting', 'compatibility'],
+      ...['testing', 'troubleshooting'],
     ],
   },
   EXAMPLES,
@@ -143,9 +143,8 @@ function readPage(file) {
   const text = readFileSync(join(ROOT, file), 'utf8');
   const language = file.endsWith('.zh-CN.md') ? 'zh' : 'en';
   const name = nameOf(file.replace('.zh-CN.md', '.md'));
-  const isInternal = file.startsWith('docs/internals/');
-  const path = `${isInternal ? 'internals/' : ''}${name === 'index' ? '' : name}`;
-  const address = `/${language === 'zh' ? 'zh/' : ''}${path}`;
+  const isInternal = name.startsWith('internals/');
+  const address = `/${language === 'zh' ? 'zh/' : ''}${name === 'index' ? '' : name}`;
   return { file, name, isInternal, language, address, title: titleOf(name, text), text };
 }
 
@@ -164,5 +163,5 @@ function titleOf(name, text) {
 function nameOf(file) {
   const [, example] = /^examples\/(.+)\/README\.md$/.exec(file) ?? [];
   if (example !== undefined) return `example-${example}`;
-  return OUTSIDE.get(file) ?? basename(file, '.md');
+  return OUTSIDE.get(file) ?? file.replace(/^docs\/|\.md$/g, '');
 }

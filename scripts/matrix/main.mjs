@@ -14,7 +14,7 @@ const TAIL_LINES = 80;
 const NO_REPORT = { passed: 0, failures: ['Jest has written no report'], skipped: {} };
 const USAGE = `npm run matrix [-- [cell …] [--tests path,…]]
 Cells: ${CELLS.map(({ name }) => name).join(', ')}; default: all
---tests  only these paths of npm test, and docs/compatibility.md stays as it is`;
+--tests  only these paths of npm test, and docs/internals/matrix.md stays as it is`;
 
 /** @typedef {import('./page.mjs').Counts} Counts */
 

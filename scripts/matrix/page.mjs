@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import * as prettier from 'prettier';
 import { CELLS, SERVERS } from './cells.mjs';
 
-const PAGE = fileURLToPath(new URL('../../docs/compatibility.md', import.meta.url));
+const PAGE = fileURLToPath(new URL('../../docs/internals/matrix.md', import.meta.url));
 const HEAD = ['cell', 'server', 'Node', 'client', '`npm test`', '`npm run test:faults`'];
 const COLUMNS = [...HEAD, 'skipped, because', 'on'];
 /** A cell says so from when it comes into the matrix until it is run. */

@@ -3,10 +3,10 @@ import { CELLS, SERVERS } from '../../scripts/matrix/cells.mjs';
 import { clientOf, NOT_RUN, rowOf, rowsOf, withRows } from '../../scripts/matrix/page.mjs';
 import { pageOf } from '../support/proofs.js';
 
-const PAGE = pageOf('docs/compatibility.md');
+const PAGE = pageOf('docs/internals/matrix.md');
 const ROWS = rowsOf(PAGE);
 
-describe('the matrix in docs/compatibility.md', () => {
+describe('the matrix in docs/internals/matrix.md', () => {
   it('has the cells of the script', () => {
     expect(ROWS.map(([name]) => name)).toEqual(CELLS.map(({ name }) => name));
   });

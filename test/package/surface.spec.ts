@@ -56,7 +56,7 @@ describe('package.json of the library', () => {
   it('promises the same oldest ioredis on every page', () => {
     const [oldest] =
       /(?<=\^)5[\d.]+/.exec((now.peerDependencies as Record<string, string>).ioredis ?? '') ?? [];
-    for (const page of ['README.md', 'README.zh-CN.md', 'docs/compatibility.md']) {
+    for (const page of ['README.md', 'README.zh-CN.md', 'docs/comparison.md']) {
       const [said] = /(?<=ioredis[ |]+)5[\d.]+/.exec(pageOf(page)) ?? [];
       expect([page, said]).toEqual([page, oldest]);
     }

@@ -16,7 +16,7 @@ export const DEBUG_ALLOWED = isBeforeRedis7 ? [] : ['--enable-debug-command', 'l
 
 /**
  * `describe` for specs that ask more than some servers can do. There they are skipped; their names say
- * why, and `npm run matrix` writes the reason into docs/compatibility.md.
+ * why, and `npm run matrix` writes the reason into docs/internals/matrix.md.
  */
 export function describeUnless(lacks: boolean, reason: string): typeof describe.skip {
   if (!lacks) return describe;
