@@ -16,8 +16,8 @@ const TELLS = {
   'when not to use it': /\b(not to use|do not use|not for|when not|prefer the)\b/i,
   'what is in Redis': /^## .*\b(Redis|keys)\b/im,
   'its course, as a sequence diagram': /^```mermaid\nsequenceDiagram/m,
-  'what a crash leaves': /what a crash leaves|\*\*A crash\*\*|a process that dies/i,
-  'what it costs': /^## .*cost|\bcosts? (what|in Redis)|\| cost in Redis/im,
+  'what a crash leaves': /^## After a crash|what a crash leaves|\*\*A crash\*\*|a process that dies/im,
+  'what it costs': /^## .*cost|\bcosts? (what|in Redis|one script)|\| cost in Redis/im,
 };
 
 describe('the page of each kind of lock', () => {

@@ -6,11 +6,11 @@ import { useClients } from '../support/lock-client.js';
 describe('what a lock costs', () => {
   const { redis, open } = useClients(LockService);
 
-  it('is what docs/lock.md says', async () => {
+  it('is what docs/internals/lock.md says', async () => {
     const { locks } = open();
     const other = open();
     let lease: Lease | undefined;
-    await expectCosts(redis, 'lock.md', [
+    await expectCosts(redis, 'internals/lock.md', [
       ['acquire a free lock', async () => (lease = await locks.acquire('a'))],
       ['find it busy', () => other.locks.tryAcquire('a')],
       ['renew', async () => lease?.renew(60_000)],
