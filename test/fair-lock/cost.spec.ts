@@ -29,12 +29,12 @@ describe('what a fair lock costs', () => {
   const pass = (owner: string, successor: string) => () =>
     view.run(PASS, { owner, successor, leaseMs: 30_000, starts: 1, channelPrefix });
 
-  it('is what docs/fair-lock.md says, in Redis commands', async () => {
+  it('is what docs/internals/fair-lock.md says, in Redis commands', async () => {
     const ear = redis.admin.duplicate();
     ears.push(ear);
     await ear.subscribe(`${channelPrefix}:a:5`);
     const terms = `${'ab'.repeat(16)} 3000 s`;
-    await expectCosts(redis, 'fair-lock.md', [
+    await expectCosts(redis, 'internals/fair-lock.md', [
       ['acquire a free lock', enter('a:1')],
       ['enter the queue', enter('a:2')],
       ['enter it behind others', enter('a:3')],

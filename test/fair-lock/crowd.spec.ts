@@ -6,7 +6,7 @@ import { FairView } from './fair-view.js';
 const POLLS = 4;
 const MS_FOR_A_CROWD = 60_000;
 
-/** Many callers of one process before one fair lock; prints the figures of docs/fair-lock.md. */
+/** Many callers of one process before one fair lock; prints the figures of docs/internals/fair-lock.md. */
 describe('a crowd before a fair lock', () => {
   const { redis, open } = useRealClients(FairLockService);
   const view = new FairView(redis, 'a');

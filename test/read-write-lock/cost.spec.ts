@@ -16,7 +16,7 @@ describe('what a read-write lock costs in Redis commands', () => {
     let [reading, second, writing]: (Lease | undefined)[] = [];
     // The second of two leases that end in the same millisecond need not prolong the lock.
     const longer = { leaseTimeMs: 35_000 };
-    await expectCosts(redis, 'read-write-lock.md', [
+    await expectCosts(redis, 'internals/read-write-lock.md', [
       ['read, free', async () => (reading = await read.acquire())],
       ['read, beside another reader', async () => (second = await read.acquire(longer))],
       ['try to write, refused by two readers', () => write.tryAcquire()],
