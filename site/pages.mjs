@@ -48,7 +48,7 @@ const SECTIONS = [
   {
     ...{ en: 'Locks', zh: '各种锁' },
     names: [
-      ...['lock', 'fair-lock', 'read-write-lock', 'semaphore', 'counting-semaphore', 'latch'],
+      ...['lock', 'fair-lock', 'read-write-lock', 'semaphore', 'latch'],
       ...['multi-lock', 'red-lock', 'fencing'],
     ],
   },

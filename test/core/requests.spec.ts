@@ -73,7 +73,7 @@ describe('a request that changes a number', () => {
 
   it('costs what the page of the counting semaphore says', async () => {
     const semaphore = open().locks.semaphores.counting('a');
-    await expectCosts(redis, 'counting-semaphore.md', [
+    await expectCosts(redis, 'internals/semaphore.md', [
       ['`trySetPermits`', () => semaphore.trySetPermits(5)],
       ['`acquire` when there are permits', () => semaphore.acquire(2)],
       ['`tryAcquire` when there are none', () => semaphore.tryAcquire(9)],

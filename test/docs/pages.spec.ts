@@ -7,7 +7,7 @@ import { pageOf } from '../support/proofs.js';
 const ROOT = new URL('../../', import.meta.url);
 
 const PAGES = [
-  ...['lock', 'fair-lock', 'read-write-lock', 'semaphore', 'counting-semaphore', 'latch'],
+  ...['lock', 'fair-lock', 'read-write-lock', 'semaphore', 'latch'],
   ...['multi-lock', 'red-lock', 'fencing'],
 ];
 
@@ -16,7 +16,8 @@ const TELLS = {
   'when not to use it': /\b(not to use|do not use|not for|when not|prefer the)\b/i,
   'what is in Redis': /^## .*\b(Redis|keys)\b/im,
   'its course, as a sequence diagram': /^```mermaid\nsequenceDiagram/m,
-  'what a crash leaves': /^## After a crash|what a crash leaves|\*\*A crash\*\*|a process that dies/im,
+  'what a crash leaves':
+    /^## After a crash|what a crash leaves|\*\*A crash\*\*|a process that dies/im,
   'what it costs': /^## .*cost|\bcosts? (what|in Redis|one script)|\| cost in Redis/im,
 };
 

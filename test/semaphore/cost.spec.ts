@@ -6,7 +6,7 @@ import { useClients } from '../support/lock-client.js';
 describe('what a semaphore costs', () => {
   const { redis, open } = useClients(SemaphoreService);
 
-  it('is what docs/semaphore.md says', async () => {
+  it('is what docs/internals/semaphore.md says', async () => {
     const semaphore = open().locks.get('a');
     const strangers = open().locks.get('a');
     let [one, five]: (PermitLease | undefined)[] = [];
@@ -35,6 +35,6 @@ describe('what a semaphore costs', () => {
       ],
       ['`tryRelease` of 1 id', () => semaphore.tryRelease(ids), async () => one?.release()],
     ];
-    await expectCosts(redis, 'semaphore.md', operations);
+    await expectCosts(redis, 'internals/semaphore.md', operations);
   });
 });
