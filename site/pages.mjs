@@ -49,7 +49,7 @@ const SECTIONS = [
     ...{ en: 'Locks', zh: '各种锁' },
     names: [
       ...['lock', 'fair-lock', 'read-write-lock', 'semaphore', 'latch'],
-      ...['multi-lock', 'red-lock', 'fencing'],
+      ...['multi-lock', 'fencing'],
     ],
   },
   {

@@ -8,7 +8,7 @@ const ROOT = new URL('../../', import.meta.url);
 
 const PAGES = [
   ...['lock', 'fair-lock', 'read-write-lock', 'semaphore', 'latch'],
-  ...['multi-lock', 'red-lock', 'fencing'],
+  ...['multi-lock', 'fencing'],
 ];
 
 /** Each page of a kind of lock contains these things; each pattern finds one of them. */

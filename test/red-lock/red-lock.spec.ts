@@ -632,7 +632,7 @@ describe('RedLockService on three servers', () => {
       for (const { admin } of [servers[0], servers[2]] as RedisFixture[])
         await admin.set('redisson_lock_token:{a}', token, 'PX', 60_000);
     };
-    await expectCosts(node, 'red-lock.md', [
+    await expectCosts(node, 'internals/red-lock.md', [
       ['acquire', () => take(false)],
       // In the millisecond of the grant its own lease would prolong nothing.
       ['renew', async () => lease?.renew(40_000).then(() => scripts(1))],
