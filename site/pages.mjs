@@ -48,7 +48,7 @@ const SECTIONS = [
   {
     ...{ en: 'Locks', zh: '各种锁' },
     names: [
-      ...['lock', 'fair-lock', 'read-write-lock', 'semaphore', 'latch'],
+      ...['how-a-lock-works', 'lock', 'fair-lock', 'read-write-lock', 'semaphore', 'latch'],
       ...['multi-lock', 'fencing'],
     ],
   },
