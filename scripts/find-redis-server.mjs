@@ -24,7 +24,7 @@ export class NoRedisServerError extends Error {
 let found;
 
 /**
- * A Redis server on the PATH, or the private copy under node_modules/.cache, made if need be.
+ * A Redis server on the PATH, or the private copy under .cache, made if need be.
  * @returns {Promise<RedisBinary>}
  * @throws {NoRedisServerError}
  */

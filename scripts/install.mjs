@@ -8,18 +8,22 @@ import { runStep } from './run-step.mjs';
  * Installs the packages of a folder, unless they are there as its lock file has them.
  * @param {string} folder
  * @param {string} what
+ * @param {{ dev?: boolean }} [options] without `dev`, it leaves the dev dependencies out, unless
+ *   they are there
  */
-export async function install(folder, what) {
+export async function install(folder, what, { dev = true } = {}) {
   const lock = join(folder, 'package-lock.json');
   const record = join(folder, 'node_modules', '.package-lock.json');
   const installedAt = timeOf(record);
-  if (installedAt >= timeOf(lock)) return;
+  const all = hasDev(record);
+  if (installedAt >= timeOf(lock) && (all || !dev || !hasDev(lock))) return;
   /** @type {unknown} */
   const locked = JSON.parse(readFileSync(lock, 'utf8'));
   const { packages } = /** @type {{ packages: object }} */ (locked);
   const names = Object.keys(packages).filter((name) => name !== '');
   const folders = names.map((name) => join(folder, name));
-  const [command, args] = npmCommand('ci', '--loglevel=error');
+  const omitted = all || dev ? [] : ['--omit=dev'];
+  const [command, args] = npmCommand('ci', '--loglevel=error', ...omitted);
   await runStep(`Installing ${what}`, command, args, {
     cwd: folder,
     // npm tells nothing. First it removes what was there, its record included; then it makes the
@@ -31,6 +35,11 @@ export async function install(folder, what) {
       return made.length === 0 ? undefined : { done, total: made.length, unit: 'packages' };
     },
   });
+}
+
+/** @param {string} file a lock file, or npm's record of what it has installed */
+function hasDev(file) {
+  return existsSync(file) && readFileSync(file, 'utf8').includes('"dev": true');
 }
 
 /** @param {string} file */

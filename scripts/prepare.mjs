@@ -10,7 +10,7 @@ import {
   hasPrivateChromium,
   makePrivateChromium,
 } from './private-chromium.mjs';
-import { withProgress } from './progress.mjs';
+import { endLine, withProgress } from './progress.mjs';
 import { runStep, stoppable } from './run-step.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -48,28 +48,36 @@ export async function prepare(needs) {
   } catch (error) {
     const { message, exitCode } = /** @type {Error & { exitCode?: number }} */ (error);
     if (exitCode === undefined) throw error;
+    endLine();
     process.stderr.write(`${message}\n`);
     process.exit(exitCode);
   }
 }
 
 /** @param {Needs} needs */
-async function provide({ bench, demo, examples, library, postgres, redis, site, web }) {
-  await install(root, 'dependencies');
+async function provide(needs) {
+  // At once: npm waits for the registry, and apt for its mirror.
+  await Promise.all([installAll(needs), needs.redis && findRedisServer()]);
+  if (needs.web) await provideBrowser();
+  if (needs.library) await buildLibrary();
+  await Promise.all([
+    needs.postgres && withProgress('Preparing a private Postgres', preparePostgres),
+    needs.demo && compileAll('seckill-demo', ['apps', 'libs', 'scripts']),
+    needs.examples && compileAll('the examples', ['apps', 'examples', 'libs', 'scripts']),
+  ]);
+}
+
+/** @param {Needs} needs */
+async function installAll({ bench, demo, site, web }) {
+  await install(root, 'dependencies', { dev: !demo });
   if (web) await install(join(root, 'test', 'web'), 'a browser for tests');
   if (bench) await install(join(root, 'bench'), 'the libraries to measure beside');
   if (site) await install(join(root, 'site'), 'what builds the site');
-  if (redis) await findRedisServer();
-  if (postgres) await withProgress('Preparing a private Postgres', preparePostgres);
-  if (web) await provideBrowser();
-  if (library) await buildLibrary();
-  if (demo) await compileAll('seckill-demo', ['apps', 'libs', 'scripts']);
-  if (examples) await compileAll('the examples', ['apps', 'examples', 'libs', 'scripts']);
 }
 
 async function provideBrowser() {
   if (findPrivateChromium() !== null || !hasPrivateChromium) return;
-  await withProgress('Unpacking a browser into node_modules/.cache', makePrivateChromium);
+  await withProgress('Unpacking a browser into .cache', makePrivateChromium);
 }
 
 /** Builds the library, unless it is newer than all that it is made of. */

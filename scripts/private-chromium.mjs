@@ -46,7 +46,7 @@ export function findPrivateChromium() {
   };
 }
 
-/** Unpacks it out of test/web's packages into node_modules/.cache. */
+/** Unpacks it out of test/web's packages into .cache. */
 export async function makePrivateChromium() {
   await makeCopy(
     folderOf(),

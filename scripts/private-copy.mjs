@@ -18,12 +18,13 @@ function projectRoot() {
 }
 
 /**
- * The folder of a program that the project keeps for itself.
+ * The folder of a program that the project keeps for itself. It is not in node_modules, which
+ * `npm ci` removes.
  * @param {string} program
  * @param {string} copy the system, or the version
  */
 export function copyFolder(program, copy = `${process.platform}-${process.arch}`) {
-  return join(projectRoot(), 'node_modules', '.cache', program, copy);
+  return join(projectRoot(), '.cache', program, copy);
 }
 
 /**

@@ -14,7 +14,16 @@ const BAR = 24;
 const SHORTEST_BAR = 6;
 
 /**
+ * The steps that run, the oldest first. A terminal has one line for them, which shows the oldest.
+ * @type {Set<object>}
+ */
+const running = new Set();
+/** @type {NodeJS.WriteStream | undefined} the terminal whose last line is not ended */
+let unended;
+
+/**
  * Shows that a step goes on: on a terminal by one line that it rewrites, elsewhere by more lines.
+ * While several run, it shows the oldest.
  *
  * @template T
  * @param {string} label
@@ -25,12 +34,16 @@ const SHORTEST_BAR = 6;
 export async function withProgress(label, step, { stream = process.stderr, measure } = {}) {
   const startedAt = Date.now();
   const isTerminal = stream.isTTY && process.env.TERM !== 'dumb';
+  const me = {};
+  running.add(me);
   let shown = 0;
   const show = () => {
+    if ([...running][0] !== me) return;
     shown += 1;
     const seconds = `${Math.floor((Date.now() - startedAt) / 1_000)} s`;
     const line = lineOf(label, seconds, measure?.(), isTerminal ? stream.columns || 80 : undefined);
     stream.write(isTerminal ? `\r${line}\x1b[K` : `${line}\n`);
+    if (isTerminal) unended = stream;
   };
   let repeat = setTimeout(() => {
     show();
@@ -42,9 +55,15 @@ export async function withProgress(label, step, { stream = process.stderr, measu
     return result;
   } finally {
     clearTimeout(repeat);
-    // The next output must not stand behind the line.
-    if (shown > 0 && isTerminal) stream.write('\n');
+    running.delete(me);
+    if (shown > 0) endLine();
   }
+}
+
+/** The next output does not stand behind the line of a step. */
+export function endLine() {
+  unended?.write('\n');
+  unended = undefined;
 }
 
 /**

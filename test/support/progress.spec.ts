@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { withProgress } from '../../scripts/progress.mjs';
+import { endLine, withProgress } from '../../scripts/progress.mjs';
 import type { Measure } from '../../scripts/progress.mjs';
 
 describe('withProgress', () => {
@@ -60,6 +60,33 @@ describe('withProgress', () => {
       ...said.map((text) => text.replace('\r', '').replace('\x1b[K', '').length),
     );
     expect(longest).toBeLessThan(columns);
+  });
+
+  it('shows the oldest of several steps, then the next', async () => {
+    const said: string[] = [];
+    const stream = { ...terminal, write: (text: string) => said.push(text) };
+    const take = (label: string, ms: number) =>
+      withProgress(label, () => new Promise<void>((resolve) => setTimeout(resolve, ms)), {
+        stream: stream as unknown as NodeJS.WriteStream,
+      });
+    const over = Promise.all([take('one', 1_000), take('two', 1_600), take('three', 700)]);
+    await jest.advanceTimersByTimeAsync(1_600);
+    await over;
+    const shown = said.join('').replaceAll('\x1b[K', '');
+    expect(shown).toMatch(/^(\rone {2}\d s)+\n(\rtwo {2}\d s)+\n$/);
+  });
+
+  it('ends the line of a step that still runs before another output', async () => {
+    const said: string[] = [];
+    const stream = { ...terminal, write: (text: string) => said.push(text) };
+    const step = () => new Promise<void>((resolve) => setTimeout(resolve, 600));
+    const over = withProgress('one', step, { stream: stream as unknown as NodeJS.WriteStream });
+    await jest.advanceTimersByTimeAsync(500);
+    endLine();
+    endLine();
+    expect(said).toEqual(['\rone  0 s\x1b[K', '\n']);
+    await jest.advanceTimersByTimeAsync(100);
+    await over;
   });
 
   it('hands on what the step comes to, and its failure', async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,12 +15,18 @@ const LOCK = {
   packages: { '': {}, 'node_modules/a': {}, 'node_modules/b': {}, 'node_modules/c': {} },
 };
 
+/** What npm notes of its packages. */
+const DEMO = '{}';
+const ALL = '{ "node_modules/c": { "dev": true } }';
+
 /** It goes on when the spec says so, and not after a time. */
 const NPM = `
+const [DEMO, ALL] = ${JSON.stringify([DEMO, ALL])};
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 process.on('SIGTERM', () => undefined);
-writeFileSync('started', '');
+const args = process.argv.slice(2).join(' ');
+writeFileSync('started', args);
 // The other end sees when this process is gone.
 if (process.env.WATCHED_AT) connect(Number(process.env.WATCHED_AT), '127.0.0.1');
 mkdirSync('node_modules/a', { recursive: true });
@@ -33,7 +39,7 @@ setInterval(() => {
   }
   if (!existsSync('finish')) return;
   writeFileSync('node_modules/b/package.json', '{}');
-  writeFileSync('node_modules/.package-lock.json', '{}');
+  writeFileSync('node_modules/.package-lock.json', args.includes('--omit=dev') ? DEMO : ALL);
   process.exit(0);
 }, 20);
 `;
@@ -50,8 +56,10 @@ describe('setup', () => {
   });
   afterEach(() => rm(clone, { recursive: true, force: true }));
 
-  function setUp(environment: NodeJS.ProcessEnv = {}) {
-    const child = spawn(process.execPath, [join(clone, 'scripts', 'setup.mjs')], {
+  const setUp = (environment: NodeJS.ProcessEnv = {}) =>
+    start([join(clone, 'scripts', 'setup.mjs')], environment);
+  function start(args: string[], environment: NodeJS.ProcessEnv = {}) {
+    const child = spawn(process.execPath, args, {
       cwd: clone,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
@@ -85,6 +93,44 @@ describe('setup', () => {
     expect(await again.exited).toEqual([0, null]);
     expect(again.stderr).toBe('');
     expect(existsSync(join(clone, 'started'))).toBe(false);
+  });
+
+  describe('with dev dependencies', () => {
+    const lock = () => join(clone, 'package-lock.json');
+    const record = () => join(clone, 'node_modules', '.package-lock.json');
+    beforeEach(async () => {
+      const packages = { ...LOCK.packages, 'node_modules/c': { dev: true } };
+      await writeFile(lock(), JSON.stringify({ packages }, null, 1));
+      await mkdir(join(clone, 'node_modules'));
+      await tell('finish');
+    });
+
+    /** What npm gets to do; undefined if it need not run. */
+    async function npmGets(dev: boolean): Promise<string | undefined> {
+      const code = `import { install } from ${JSON.stringify(join(clone, 'scripts', 'install.mjs'))};
+        await install(${JSON.stringify(clone)}, 'dependencies', { dev: ${dev} });`;
+      expect(await start(['--input-type=module', '--eval', code]).exited).toEqual([0, null]);
+      return readFile(join(clone, 'started'), 'utf8').catch(() => undefined);
+    }
+    const all = 'ci --loglevel=error';
+    const demo = `${all} --omit=dev`;
+
+    it.each([
+      { there: undefined, asIn: 'no', dev: false, npm: demo },
+      { there: undefined, asIn: 'no', dev: true, npm: all },
+      { there: DEMO, asIn: 'this', dev: false, npm: undefined },
+      { there: DEMO, asIn: 'this', dev: true, npm: all },
+      { there: DEMO, asIn: 'an older', dev: false, npm: demo },
+      { there: ALL, asIn: 'this', dev: true, npm: undefined },
+      { there: ALL, asIn: 'this', dev: false, npm: undefined },
+      { there: ALL, asIn: 'an older', dev: false, npm: all },
+    ])('$there as in $asIn lock file, dev: $dev: npm $npm', async ({ there, asIn, dev, npm }) => {
+      const now = new Date();
+      const lockedAt = new Date(now.getTime() + (asIn === 'this' ? -1_000 : 1_000));
+      if (there !== undefined) await writeFile(record(), there);
+      await utimes(lock(), now, lockedAt);
+      expect(await npmGets(dev)).toBe(npm);
+    });
   });
 
   it('hands on what npm says when it fails, and its exit code', async () => {
