@@ -1,19 +1,39 @@
 import 'reflect-metadata';
 
-import { Module } from '@nestjs/common';
+import {
+  Injectable,
+  Module,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { once } from 'node:events';
-import { RedisLockModule } from 'nestjs-redis-lock';
+import { LockService, RedisLockModule } from 'nestjs-redis-lock';
 import { report, serve } from '../support/worker.js';
-import { Leader, LeaderWork } from './examples/recipes/leader.js';
+import { lead } from './examples/recipes/leader.js';
 
-const work: LeaderWork = {
-  run: async (signal) => {
-    report('leads');
-    await once(signal, 'abort');
-    report('ends');
-  },
-};
+async function work(signal: AbortSignal): Promise<void> {
+  report('leads');
+  await once(signal, 'abort');
+  report('ends');
+}
+
+@Injectable()
+class Leader implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly end = new AbortController();
+  private ended = Promise.resolve();
+
+  constructor(private readonly locks: LockService) {}
+
+  onApplicationBootstrap(): void {
+    this.ended = lead(this.locks, work, this.end.signal);
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.end.abort();
+    await this.ended;
+  }
+}
 
 @Module({})
 class App {}
@@ -23,7 +43,7 @@ const api = {
     const module = {
       module: App,
       imports: [RedisLockModule.forRoot({ connection, ...settings })],
-      providers: [Leader, { provide: LeaderWork, useValue: work }],
+      providers: [Leader],
     };
     const app = await NestFactory.createApplicationContext(module, { logger: false });
     app.enableShutdownHooks();

@@ -17,13 +17,13 @@ const PAGES = ['README.md', ...DOCS];
 /** Pages that only list what is elsewhere. */
 const LISTS = ['comparison', 'from-redisson', 'guarantees', 'performance', 'scaling'];
 
-/** The TypeScript of a page, each block as a file of its own, with its line in the page. */
+/** The TypeScript of a page, each block as a file of its own beside those that specs run, with its line in the page. */
 function snippetsOf(page: string): [file: string, where: string, text: string][] {
   const text = readFileSync(`${ROOT}${page}`, 'utf8');
   return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map((block) => {
     const line = text.slice(0, block.index).split('\n').length;
     return [
-      `${ROOT}test/docs/${page.replaceAll('/', '.')}.${line}.ts`,
+      `${ROOT}test/docs/examples/recipes/${page.replaceAll('/', '.')}.${line}.ts`,
       `${page}:${line}`,
       block[1] ?? '',
     ];
@@ -120,7 +120,7 @@ describe('the code in the docs', () => {
 describe('the files that specs run', () => {
   const examples = 'test/docs/examples';
   const folders = readdirSync(`${ROOT}${examples}`, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
+    .filter((entry) => entry.isDirectory() && entry.name !== 'generated')
     .map(({ name }) => [name, name === 'recipes' ? name : `migrating-from-${name}`] as const);
 
   it.each(folders)('of %s are what docs/%s.md shows, and all of it', (folder, page) => {

@@ -7,14 +7,15 @@ import {
   type INestApplicationContext,
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { TypeOrmModule } from '@nestjs/typeorm';
-import { Transactional, TransactionHost } from '@nestjs-cls/transactional';
-import type { TransactionalAdapterTypeOrm } from '@nestjs-cls/transactional-adapter-typeorm';
+import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
+import { ClsPluginTransactional, Transactional, TransactionHost } from '@nestjs-cls/transactional';
+import { TransactionalAdapterTypeOrm } from '@nestjs-cls/transactional-adapter-typeorm';
 import Database from 'libsql';
-import { CurrentLock, LockKey, WithLock } from 'nestjs-redis-lock';
+import { ClsModule } from 'nestjs-cls';
+import { CurrentLock, LockKey, RedisLockModule, WithLock } from 'nestjs-redis-lock';
 import { DataSource, EventSubscriber, type EntitySubscriberInterface } from 'typeorm';
 import { report, serve } from '../support/worker.js';
-import { OrderService, Product, ShopModule } from './examples/recipes/transaction.js';
+import { OrderService, Product } from './examples/recipes/transaction.js';
 
 let open: () => void = () => undefined;
 let opened = Promise.resolve();
@@ -77,9 +78,16 @@ const api = {
           ...{ type: 'better-sqlite3', driver: Database, database, enableWAL: true },
           ...{ entities: [Product], subscribers: [Watcher], synchronize: true },
         }),
-        ShopModule,
+        RedisLockModule.forRoot({ connection: String(process.env.REDIS_URL) }),
+        ClsModule.forRoot({
+          plugins: [
+            new ClsPluginTransactional({
+              adapter: new TransactionalAdapterTypeOrm({ dataSourceToken: getDataSourceToken() }),
+            }),
+          ],
+        }),
       ],
-      providers: [WrongOrderService],
+      providers: [OrderService, WrongOrderService],
     };
     app = await NestFactory.createApplicationContext(module, {
       logger: false,

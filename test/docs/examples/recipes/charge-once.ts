@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { CurrentLock, LockKey, WithLock } from 'nestjs-redis-lock';
 
-/** A table with a unique index on `orderId`. */
+// A table with a unique index on `orderId`.
 export abstract class Payments {
   abstract find(orderId: string): Promise<string | undefined>;
   abstract insert(orderId: string, receipt: string): Promise<void>;
 }
 
-/** A provider that takes an idempotency key, as most of them do. */
+// A provider that takes an idempotency key, as most of them do.
 export abstract class PaymentProvider {
   abstract charge(orderId: string, idempotencyKey: string): Promise<string>;
 }
