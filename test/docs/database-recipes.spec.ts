@@ -137,10 +137,15 @@ describe('a Postgres advisory lock', () => {
     };
     const first = tryAdvisoryLock(pool, 'report', work);
     await eventually(() => runs === 1);
-    expect(await tryAdvisoryLock(pool, 'report', work)).toBeUndefined();
-    expect(await tryAdvisoryLock(pool, 'other', async () => 1)).toBe(1);
+    const meanwhile = [
+      await tryAdvisoryLock(pool, 'report', async () => 2),
+      await tryAdvisoryLock(pool, 'other', async () => 3),
+    ];
     gate.open();
+    expect(meanwhile).toEqual([undefined, 3]);
     expect(await first).toBe('done');
+    const { rows } = await pool.query("SELECT * FROM pg_locks WHERE locktype = 'advisory'");
+    expect(rows).toEqual([]);
     const failing = tryAdvisoryLock(pool, 'report', () => Promise.reject(new Error('no')));
     await expect(failing).rejects.toThrow('no');
     const killed = tryAdvisoryLock(pool, 'report', (tx) =>

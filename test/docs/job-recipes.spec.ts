@@ -44,10 +44,11 @@ describe('a lock that another process acquires', () => {
     const jobs = () => queueOf(app, 'reports').getJobCountByTypes();
     await requests.request('2026-11');
     await eventually(() => write.mock.calls.length === 1);
-    expect(await redis.admin.exists('report_2026-11')).toBe(1);
+    const isHeld = await redis.admin.exists('report_2026-11');
     await requests.request('2026-11');
-    expect(await jobs()).toBe(1);
+    const count = await jobs();
     gate.open();
+    expect([isHeld, count]).toEqual([1, 1]);
     await eventually(async () => (await jobs()) === 0);
     await requests.request('2026-11');
     await eventually(() => write.mock.calls.length === 2);
