@@ -39,9 +39,16 @@ describe('the pictures of the documents', () => {
     const strips = [...picture.matchAll(/translate:0 (-?\d+)px;animation-name:.k">(.*?)<\/g>/g)];
     const shown = strips.map(([, offset, numbers = '']) => {
       const y = 44 - Number(offset);
-      return new RegExp(`y="${y}" text-anchor="end">(\\d+)<`).exec(numbers)?.[1];
+      return new RegExp(`y="${y}">(\\d+)<`).exec(numbers)?.[1];
     });
     expect(shown).toEqual(['300', '100']);
+  });
+
+  it.each(duels)('have room for their numbers in a wide font: %s', (_, picture) => {
+    const windows = [...picture.matchAll(/<svg y="42" width="(\d+)"/g)];
+    // A bold digit of Verdana or DejaVu Sans is 0.71 em wide; an "M" is 1 em.
+    const widest = '300'.length * 46 + 8 + '/ 100'.length * 24;
+    expect(windows.filter(([, width]) => Number(width) >= widest)).toHaveLength(2);
   });
 
   it.each(duels)('have a dot for each buyer: %s', (_, picture) => {

@@ -84,8 +84,8 @@ function styleOf(
   return `
 text{font-family:${ink.font};fill:${ink.text}}
 .p{fill:${ink.panel};stroke:${ink.line}}.p.x{stroke:${ink.harm};stroke-width:2}
-.h{font-size:19px;font-weight:650}.q{font-size:12px;font-weight:400;fill:${ink.muted}}.v{font-size:22px;font-weight:650}
-.n{font-size:46px;font-weight:700}.of{font-size:24px;fill:${ink.muted}}
+.h{font-size:19px;font-weight:650}.q{font-size:12px;font-weight:400;fill:${ink.muted}}.v{font-size:19px;font-weight:650}
+.n{font-size:46px;font-weight:700}.of{font-size:24px;font-weight:400;fill:${ink.muted}}
 .e{fill:${ink.harm}}.r{fill:${ink.accent}}.bx{fill:${ink.panel};stroke:${ink.line}}
 .bx.x{fill:${ink.harmSoft};stroke:${ink.harm};stroke-width:2}
 .s{${dot};stroke:${ink.accent}}.o{${dot};stroke:${ink.harm};stroke-linecap:square}
@@ -107,7 +107,7 @@ function sideOf(side: Side, layout: Layout): Part {
   const { strategy, words, lane, stock, id, share } = side;
   const { name, what } = words.lanes[strategy];
   const isHarm = lane.answers.filter(({ isSold }) => isSold).length > stock;
-  const pace = words.slowed(Math.round(lane.spanMs), slownessOf(lane));
+  const pace = words.took(Math.round(lane.spanMs), slownessOf(lane));
   const [counter, dots, verdict] = [counterOf(side), dotsOf(side, layout), verdictOf(side)];
   const over = countsOf(lane).find(({ sold }) => sold > stock)?.at ?? 0;
   const from = `@keyframes ${id}p{0%,${share(over)}{fill:PANEL;stroke:LINE;stroke-width:1}}`;
@@ -116,7 +116,7 @@ function sideOf(side: Side, layout: Layout): Part {
     `<rect class="p${border}" x="1" y="1" width="${PANEL - 2}" height="${HEIGHT - 2}" rx="12"/>` +
     `<g transform="translate(${PAD})">` +
     `<text class="h" y="34">${escaped(name)} <tspan class="q">${what}</tspan></text>` +
-    `<text class="q" x="${PANEL - 2 * PAD}" y="84" text-anchor="end">${escaped(pace)}</text>` +
+    `<text class="q m" style="animation-name:${id}v" x="${PANEL - 2 * PAD}" y="58" text-anchor="end">${escaped(pace)}</text>` +
     counter.body +
     `<g transform="translate(0 ${BOXES.top})">${boxesOf(side, layout, isHarm)}${dots.body}</g>` +
     `${verdict.body}</g>`;
@@ -183,20 +183,23 @@ function dotsOf({ id, lane, stock, buyers, share }: Side, layout: Layout): Part 
   return { body: groups.flat().join('\n'), moves: rules.join('\n') };
 }
 
-/** A strip of numbers behind a window with the height of one number. */
+/**
+ * A strip of numbers behind a window with the height of one number. The window is as wide as the
+ * lane: some fonts have wide digits.
+ */
 function counterOf({ id, lane, stock, share }: Side): Part {
   const counts = countsOf(lane);
   const last = counts.length - 1;
   const numbers = counts.map(
     ({ sold }, index) =>
-      `<text class="n${sold > stock ? ' e' : ''}" x="84" y="${index * DIGITS + 44}" text-anchor="end">${sold}</text>`,
+      `<text class="n${sold > stock ? ' e' : ''}" y="${index * DIGITS + 44}">${sold}` +
+      `<tspan class="of" dx="8">/ ${stock}</tspan></text>`,
   );
   const stops = counts.map(({ at }, index) => `${share(at)}{translate:0 ${-index * DIGITS}px}`);
   return {
     body:
-      `<svg y="42" width="84" height="${DIGITS - 4}"><g class="m k" ` +
-      `style="translate:0 ${-last * DIGITS}px;animation-name:${id}k">${numbers.join('')}</g></svg>` +
-      `<text class="of" x="92" y="86">/ ${stock}</text>`,
+      `<svg y="42" width="${PANEL - 2 * PAD}" height="${DIGITS - 4}"><g class="m k" ` +
+      `style="translate:0 ${-last * DIGITS}px;animation-name:${id}k">${numbers.join('')}</g></svg>`,
     moves: `@keyframes ${id}k{${stops.join('')}}`,
   };
 }

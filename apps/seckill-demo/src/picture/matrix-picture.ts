@@ -35,7 +35,7 @@ export function matrixPicture(run: readonly Step[], language: Language, theme: T
     width: WIDTH,
     height,
     title: words.title(rows.length),
-    style: `text{font-family:${ink.font};font-size:12px;fill:${ink.text}}.m{fill:${ink.muted}}.h{font-size:16px;font-weight:650}`,
+    style: `text{font-family:${ink.font};font-size:12px;fill:${ink.text}}.m{fill:${ink.muted}}.c{font-size:11px}.h{font-size:16px;font-weight:650}`,
     body:
       `<rect x="1" y="1" width="${WIDTH - 2}" height="${height - 2}" rx="12" fill="${ink.panel}" stroke="${ink.line}"/>` +
       `<text class="h" x="${PAD}" y="32">${escaped(words.title(rows.length))}</text>` +
@@ -82,7 +82,7 @@ function rowOf({ strategy, cells }: Row, { outcomes, language, width, ink }: Loo
       tone === 'harm' ? [ink.harm, ink.harmSoft] : [ink.accent, ink.accentSoft];
     return (
       `<rect x="${x + 2}" y="2" width="${width - 4}" height="${ROW - 4}" rx="5" fill="${ground}"/>` +
-      `<text x="${x + 8}" y="18"><tspan fill="${colour}">${SIGNS[tone]}</tspan> ${escaped(outcomeWords[language][outcome])}</text>`
+      `<text class="c" x="${x + 6}" y="18"><tspan fill="${colour}">${SIGNS[tone]}</tspan> ${escaped(outcomeWords[language][outcome])}</text>`
     );
   });
   return `<text y="18" font-weight="600">${strategy}</text>${shown.join('')}`;

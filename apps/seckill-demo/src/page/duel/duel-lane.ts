@@ -82,8 +82,14 @@ export class DuelLane extends ArenaElement {
       ><span class="quiet"> / ${stock}</span>`;
   }
 
+  /** The time stands only once all answers are shown. */
   #pace(): string {
-    return this.say(duelWords).slowed(Math.round(this.#lane.spanMs), this.#slowness);
+    const words = this.say(duelWords);
+    const { answers, isOver, spanMs } = this.#lane;
+    const shown = this.counts.sold + this.counts.turnedAway;
+    return isOver && shown === answers.length
+      ? words.took(Math.round(spanMs), this.#slowness)
+      : words.slowed(this.#slowness);
   }
 
   #verdict(): TemplateResult | string {

@@ -13,7 +13,8 @@ export interface DuelWords {
   readonly right: string;
   readonly soFar: string;
   readonly turnedAway: (buyers: number) => string;
-  readonly slowed: (realMs: number, slowness: number) => string;
+  readonly slowed: (slowness: number) => string;
+  readonly took: (realMs: number, slowness: number) => string;
   readonly picture: (name: string, sold: number, pieces: number, away: number) => string;
   readonly asTable: string;
   readonly columns: readonly [string, string, string, string, string];
@@ -36,8 +37,8 @@ export const duelWords: InBoth<DuelWords> = {
     right: 'sold out exactly',
     soFar: 'nothing oversold',
     turnedAway: (buyers) => `${buyers} sent away`,
-    slowed: (realMs, slowness) =>
-      `took ${realMs} ms${slowness === 1 ? '' : `; slowed ×${slowness}`}`,
+    slowed: (slowness) => (slowness === 1 ? '' : `slowed ×${slowness}`),
+    took: (realMs, slowness) => `took ${realMs} ms${slowness === 1 ? '' : `; slowed ×${slowness}`}`,
     picture: (name, sold, pieces, away) =>
       `${name}: ${sold} of ${pieces} pieces sold, ${Math.max(0, sold - pieces)} oversold, ${away} buyers sent away.`,
     asTable: 'as a table',
@@ -59,7 +60,8 @@ export const duelWords: InBoth<DuelWords> = {
     right: '正好卖完',
     soFar: '没有超卖',
     turnedAway: (buyers) => `拒绝 ${buyers} 人`,
-    slowed: (realMs, slowness) => `实际 ${realMs} ms${slowness === 1 ? '' : `，放慢 ×${slowness}`}`,
+    slowed: (slowness) => (slowness === 1 ? '' : `放慢 ×${slowness}`),
+    took: (realMs, slowness) => `实际 ${realMs} ms${slowness === 1 ? '' : `，放慢 ×${slowness}`}`,
     picture: (name, sold, pieces, away) =>
       `${name}：库存 ${pieces} 件，售出 ${sold} 件，超卖 ${Math.max(0, sold - pieces)} 件，拒绝 ${away} 人。`,
     asTable: '看表格',
