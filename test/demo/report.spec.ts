@@ -137,7 +137,7 @@ describe('partTable', () => {
       ['opening', 'latch', '-', '0 early, 16 after'],
       ['payment', 'semaphore', '5 paid, 15 thrown out', '20 paid, 0 thrown out'],
       ['offer', 'read-write lock', '12 torn, 12 at once', '0 torn, 12 at once'],
-      ['cart', 'multi lock', '1 sold, 1 deadlocked', '30 sold, 0 deadlocked'],
+      ['cart', 'multi lock', '1 sold, 1 gave up', '30 sold, 0 gave up'],
       ['ticket', 'rate limit', '10 let in, limit 5', '5 let in, limit 5'],
       ['report', '@CronLock', '2 runs, 2 processes', '1 run, 2 processes'],
       ['fence', 'fencing token', 'price 99, written late', 'price 49, kept'],

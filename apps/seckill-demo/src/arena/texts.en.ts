@@ -120,11 +120,12 @@ orders sold while one process was not ready (early), and afterwards. payment: a
 gateway that takes five buyers at a time; thrown out: buyers beyond these five.
 offer: buyers read price and stock while both change; torn: buyers who saw an
 old price with new stock; at once: buyers who read at the same time. cart: one
-buyer wants A and B, another B and A; deadlocked: each held the lock that the
-other waited for, and neither bought. ticket: a visitor may try five times in
-ten seconds, and tries in each process. report: a nightly job is due in all
-processes at once. fence: a process freezes between assertHeld() and its write
-of the price 99; its lease expires, and another process writes 49.`,
+buyer wants A and B, another B and A; each holds the lock that the other waits
+for. gave up: buyers whose waiting time was over; the other one may then buy.
+ticket: a visitor may try five times in ten seconds, and tries in each process.
+report: a nightly job is due in all processes at once. fence: a process freezes
+between assertHeld() and its write of the price 99; its lease expires, and
+another process writes 49.`,
 
   checkPassed: (compared, measured, seconds) =>
     `check passed: ${compared} cells as expected` +
@@ -174,7 +175,7 @@ function figuresOf(result: PartResult): string {
     case 'offer':
       return `${result.torn} torn, ${result.together} at once`;
     case 'cart':
-      return `${result.sold} sold, ${result.stuck} deadlocked`;
+      return `${result.sold} sold, ${result.stuck} gave up`;
     case 'ticket':
       return `${result.letIn} let in, limit ${result.limit}`;
     case 'report':

@@ -46,7 +46,7 @@ export const chinese: Texts = {
 的买家中，购买顺序与到达顺序相反的买家对所占的百分比，0 是排队，50 是随机。
 两个进程时，谁的请求先到 Redis 是随机的；公平锁保持的是到达 Redis 的顺序。
 -：两位买家买到同一件，或买到的不足两人。`,
-  strategyTitle: '各种策略；到 redis-lock 为止，每一种修复前一种的漏洞：',
+  strategyTitle: '各种策略：从上到下，每一种修复前一种的漏洞，直到 redis-lock：',
   strategies: {
     naive: '不加锁',
     'in-process': '每个进程内存中的互斥锁',
@@ -108,11 +108,11 @@ EXPIRE 两步的策略，在刚获取锁之后被杀；不使用 GET 与 DEL 两
   partNotes: `queue：20 个买家依次到达；逆序：购买顺序与到达顺序相反的买家对数，不用公平锁时
 只测量，不作保证。opening：有一个进程尚未就绪时售出的订单（提前），以及全部就绪
 之后的订单。payment：支付网关最多同时处理五笔付款；被拒：超出的付款。offer：买家
-读取价格和库存时，商家正在修改两者；读错：看到旧价格与新库存的买家；同时读：同
-时读取的买家数。cart：一个买家要 A 和 B，另一个要 B 和 A；死锁：双方都在等待对方
-持有的锁，都没有买成。ticket：每位访客十秒内最多尝试五次，他在每个进程都尝试。
-report：夜间任务在各进程同时触发。fence：进程在 assertHeld() 与写入价格 99 之间
-冻结，租约过期，另一个进程写入 49。`,
+读取价格和库存时，商家正在修改两者；脏读：读到不一致的数据（旧价格与新库存）的买
+家；同时读：同时读取的买家数。cart：一个买家要 A 和 B，另一个要 B 和 A，双方都在
+等待对方持有的锁；放弃：等待超时的买家，另一方随后可能买到。ticket：每位访客十秒
+内最多尝试五次，他在每个进程都尝试。report：夜间任务在各进程同时触发。fence：进程
+在 assertHeld() 与写入价格 99 之间冻结，租约过期，另一个进程写入 49。`,
 
   checkPassed: (compared, measured, seconds) =>
     `检查通过：${compared} 格全部符合预期${measured > 0 ? `，另有 ${measured} 格仅测量` : ''}，${seconds} 秒`,
@@ -155,9 +155,9 @@ function figuresOf(result: PartResult): string {
     case 'payment':
       return `付款 ${result.paid}，被拒 ${result.refused}`;
     case 'offer':
-      return `读错 ${result.torn}，同时读 ${result.together}`;
+      return `脏读 ${result.torn}，同时读 ${result.together}`;
     case 'cart':
-      return `售出 ${result.sold}，死锁 ${result.stuck}`;
+      return `售出 ${result.sold}，放弃 ${result.stuck}`;
     case 'ticket':
       return `放行 ${result.letIn} 次，上限 ${result.limit}`;
     case 'report':

@@ -64,7 +64,7 @@ export const outcomeWords: InBoth<Readonly<Record<Outcome, string>>> = {
     overtakes: '插队',
     'sells-early': '提前开卖',
     overloads: '过载',
-    torn: '读错',
+    torn: '脏读',
     deadlock: '死锁',
     partial: '只卖一半',
     leaks: '漏放',

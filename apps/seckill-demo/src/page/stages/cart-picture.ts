@@ -18,16 +18,32 @@ export const cartPicture: Picture = {
     ${withLock ? together(steps) : oneByOne(steps)}`,
 };
 
-/** Each cart holds one product, and then waits for the product of the other. */
+/**
+ * Each cart holds one product, and then waits for the product of the other. The first one that gives
+ * up releases its lock, so the other may still buy.
+ */
 function oneByOne(steps: Scene['steps']): SVGTemplateResult {
   const holders = CARTS.filter((cart) =>
     steps.some((step) => step.kind === 'passed' && step.buyer === cart),
   );
-  const isStuck = steps.some((step) => isAnswer(step) && step.answer !== 'sold');
-  return svg`
-    ${holders.map((cart) => way(ROWS[cart], ROWS[cart], 'line', 'good'))}
-    ${holders.length < CARTS.length ? '' : [...CARTS].map((cart) => way(ROWS[cart], ROWS[otherOf(cart)], 'harm-line dashed', 'harm'))}
-    ${isStuck ? svg`<text class="big harm-text" x="125" y="118">✕</text>` : ''}`;
+  const isWaiting = holders.length === CARTS.length;
+  return svg`${CARTS.map((cart) => {
+    const answer = steps.find((step) => isAnswer(step) && step.buyer === cart);
+    const hasBought = answer?.kind === 'answered' && answer.answer === 'sold';
+    const [look, tone] = hasBought
+      ? (['line', 'good'] as const)
+      : (['harm-line dashed', 'harm'] as const);
+    return svg`
+      ${holders.includes(cart) ? way(ROWS[cart], ROWS[cart], 'line', 'good') : ''}
+      ${isWaiting ? way(ROWS[cart], ROWS[otherOf(cart)], look, tone) : ''}
+      ${answer === undefined ? '' : verdict(ROWS[cart], hasBought)}`;
+  })}`;
+}
+
+/** Whether a cart has bought, above it. */
+function verdict(row: number, hasBought: boolean): SVGTemplateResult {
+  return svg`<text class=${hasBought ? 'tag good-text' : 'tag harm-text'} x="34" y=${row - 20}>
+    ${hasBought ? '✓' : '✕'}</text>`;
 }
 
 /** The cart with the locks holds both; the other cart follows. */

@@ -42,7 +42,7 @@ export const matrixWords: InBoth<MatrixWords> = {
   zh: {
     title: (ways) => `一件商品，${ways} 种卖法`,
     intro:
-      '到 redis-lock 为止，每一行修复上一行的漏洞；每一列以一种方式破坏这场秒杀。选择一格，即可慢速回放。',
+      '从上到下，每一行修复上一行的漏洞，直到 redis-lock；每一列以一种方式破坏这场秒杀。选择一格，即可慢速回放。',
     strategy: '策略',
     processes: (number) => `抢购，\n${number} 个进程`,
     pending: '尚未运行',

@@ -79,7 +79,7 @@ export const stageWords: InBoth<StagesWords> = {
         why: 'A multi lock acquires all products of a cart or none, always in the same order.',
         pictures: {
           without:
-            'Cart 1 holds A and waits for B. Cart 2 holds B and waits for A. Neither continues.',
+            'Cart 1 holds A and waits for B. Cart 2 holds B and waits for A. A cart whose waiting time is over gives up (✕).',
           with: 'One cart acquires A and B together. The other cart waits for both.',
         },
       },
@@ -153,7 +153,7 @@ export const stageWords: InBoth<StagesWords> = {
         title: '价格与库存必须一致',
         why: '读者共享读锁，商家在写锁之下同时修改价格和库存。',
         pictures: {
-          without: '每个读者都看到旧价格 99 与新库存 500：新旧混合，属于读错。',
+          without: '每个读者都看到旧价格 99 与新库存 500：读到不一致的数据（脏读）。',
           with: '商家等所有读者读完再修改，99 与 10 是同一时刻的数据。',
         },
       },
@@ -161,7 +161,8 @@ export const stageWords: InBoth<StagesWords> = {
         title: '两个购物车，同样两件商品',
         why: '联锁要么锁住购物车里的全部商品，要么都不锁，并且始终按同一顺序加锁。',
         pictures: {
-          without: '购物车 1 持有 A、等待 B，购物车 2 持有 B、等待 A，双方死锁。',
+          without:
+            '购物车 1 持有 A、等待 B，购物车 2 持有 B、等待 A，形成死锁。等待超时的一方放弃（✕）。',
           with: '一个购物车同时获取 A 和 B，另一个等待两者都空闲。',
         },
       },
