@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Worker } from 'node:cluster';
+import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
-import type { LockMonitor } from 'nestjs-redis-lock';
 import { ClusterMember } from '../../apps/seckill-demo/src/arena/cluster-member.js';
 import { NoteBook } from '../../apps/seckill-demo/src/arena/note-book.js';
 import type { Note } from '../../apps/seckill-demo/src/arena/note.js';
@@ -71,13 +71,17 @@ describe('a process that is frozen', () => {
 });
 
 describe('the notes of a process', () => {
-  it('tell at once how many wait and hold, when all is to be told', () => {
+  it('tell at once how many wait for the lock of a product, when all is to be told', () => {
     const sent: Note[] = [];
     const book = new NoteBook((notes) => sent.push(...notes));
-    book.watch({ status: () => ({ waiting: 3, held: 1 }) } as LockMonitor);
+    const call = (name: string, event: string) => {
+      channel(`tracing:nestjs-redis-lock:acquire:${event}`).publish({ name });
+    };
+    for (const name of ['product_1', 'product_1', 'payments']) call(name, 'start');
+    call('product_1', 'asyncEnd');
     book.flush();
     expect(sent).toEqual([]);
     book.tellAll();
-    expect(sent).toMatchObject([{ kind: 'waiters', waiting: 3, held: 1 }]);
+    expect(sent).toMatchObject([{ kind: 'waiters', waiting: 1 }]);
   });
 });

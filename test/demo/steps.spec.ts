@@ -7,9 +7,9 @@ const LATER = 150_000;
 
 describe('the steps of a shop that serves for days', () => {
   const steps = new Steps();
-  for (let held = 1; held <= DAYS; held += 1) {
-    steps.add({ kind: 'waiters', process: 1, waiting: 0, held });
-    if (held === LATER) steps.add({ kind: 'process', process: 1, state: 'started' });
+  for (let waiting = 1; waiting <= DAYS; waiting += 1) {
+    steps.add({ kind: 'waiters', process: 1, waiting });
+    if (waiting === LATER) steps.add({ kind: 'process', process: 1, state: 'started' });
   }
   const after = async (read?: number): Promise<readonly Step[]> => {
     for await (const batch of steps.batches(read)) {
@@ -24,7 +24,7 @@ describe('the steps of a shop that serves for days', () => {
     expect(kept.length).toBeLessThan(DAYS);
     const between = kept.findIndex(({ kind }) => kind === 'process');
     const numbers = (some: readonly Step[]) =>
-      some.map((step) => (step.kind === 'waiters' ? step.held : 0));
+      some.map((step) => (step.kind === 'waiters' ? step.waiting : 0));
     const first = numbers(kept.slice(0, between));
     expect(first).toEqual(Array.from(first, (_, place) => place + 1));
     expect(first.length).toBeLessThan(LATER);
@@ -34,7 +34,7 @@ describe('the steps of a shop that serves for days', () => {
   });
 
   it('reach a reader once, and all of them a reader who has missed some', async () => {
-    expect(await after(DAYS - 1)).toMatchObject([{ held: DAYS - 1 }, { held: DAYS }]);
+    expect(await after(DAYS - 1)).toMatchObject([{ waiting: DAYS - 1 }, { waiting: DAYS }]);
     expect(await after(5)).toEqual(await after(0));
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { request } from 'node:http';
 import { dirname } from 'node:path';
-import { RefusedError } from '../../apps/seckill-demo/src/arena/live-sale.js';
+import { RefusedError } from '../../apps/seckill-demo/src/arena/refused-error.js';
 import type { Command, Step } from '../../apps/seckill-demo/src/arena/step.js';
 import { Steps } from '../../apps/seckill-demo/src/arena/steps.js';
 import { compiled } from '../../scripts/compile.mjs';
@@ -20,7 +20,7 @@ describe('the page server', () => {
       modules: dirname(compiled(new URL('../../apps/seckill-demo/src/demo.ts', import.meta.url))),
       steps,
       carryOut: (command) => {
-        if (command.kind === 'skip') return Promise.reject(new RefusedError('not now'));
+        if (command.kind === 'skip') return Promise.reject(new RefusedError('not-open', 'not now'));
         commands.push(command);
         return Promise.resolve({ done: command.kind });
       },
@@ -104,7 +104,10 @@ describe('the page server', () => {
     expect([robots.status, await robots.json()]).toEqual([200, { done: 'robots' }]);
     expect(commands).toEqual([{ kind: 'robots', count: 500 }]);
     const skip = await post({ kind: 'skip' });
-    expect([skip.status, await skip.json()]).toMatchObject([409, { message: 'not now' }]);
+    expect([skip.status, await skip.json()]).toMatchObject([
+      409,
+      { message: 'not now', reason: 'not-open' },
+    ]);
   });
 
   it.each([
@@ -112,6 +115,7 @@ describe('the page server', () => {
     { kind: 'format-disk' },
     { kind: 'kill' },
     { kind: 'kill', process: '1; rm' },
+    { kind: 'kill-holder', process: 1 },
     { kind: 'kill', process: 1, too: 'much' },
     { kind: 'robots', count: 1_000_000 },
     { kind: 'buy', buyer: 'a b' },

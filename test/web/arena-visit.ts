@@ -140,6 +140,15 @@ export class ArenaPage {
     return this.page.locator('process-panel li').nth(number - 1);
   }
 
+  /** Whether these elements are in sight together. */
+  async fitsOneScreen(...names: readonly string[]): Promise<boolean> {
+    const found = names.map((name) => this.page.locator(name).boundingBox());
+    const boxes = await Promise.all(found);
+    const top = Math.min(...boxes.map((box) => box?.y ?? -Infinity));
+    const bottom = Math.max(...boxes.map((box) => (box ? box.y + box.height : Infinity)));
+    return bottom - top <= (this.page.viewportSize()?.height ?? 0);
+  }
+
   async books(): Promise<string> {
     const told = this.page.locator('books-panel').locator('dl, .verdict');
     return oneLine((await told.allInnerTexts()).join(' '));

@@ -82,12 +82,12 @@ describe('the shop in the hands of a visitor', () => {
     async () => {
       const before = await stateOf(1);
       await page.page.getByRole('button', { name: words.buyer.robots(500) }).click();
-      await untilProcess(1, /[1-9]\d* wait|[1-9]\d* inside/);
+      await untilProcess(1, /[1-9]\d* wait|holds the lock/);
       await page.command('kill', words.process(1)).click();
       await untilProcess(1, words.conditions.ended);
       await untilProcess(1, `${words.conditions.up} · `);
       expect(pidIn(await stateOf(1))).not.toBe(pidIn(before));
-      expect(oneLine(await page.page.locator('hands-view .said').innerText())).toBe('Done: Kill');
+      expect(await stateOf(1)).toMatch(/Done: Kill$/);
       await buyAs('bob');
       await until(words.states['sold-out'] ?? '');
       await eventually(async () => expect(await page.books()).toContain('stock and orders agree'));
@@ -120,6 +120,49 @@ describe('the shop in the hands of a visitor', () => {
   );
 
   it(
+    'narrates who died while it held the lock, when the lock is free, and who waits',
+    async () => {
+      await page.page.getByRole('button', { name: words.buyer.restock(100) }).click();
+      const panel = page.page.locator('holder-panel .narration');
+      const told = (text: RegExp) =>
+        eventually(async () => expect(oneLine(await panel.innerText())).toMatch(text), {
+          withinMs: PATIENCE_MS,
+        });
+      await page.command('kill-holder').click();
+      await told(
+        /^Process [12] was killed while it held product_1\. The lock is free in \d\.\d s; \d+ buyers wait\.$/,
+      );
+      expect(await page.fitsOneScreen('holder-panel', 'process-panel', 'books-panel')).toBe(true);
+      await told(/held product_1\. (Process|The new process) [12] acquired it after \d\.\d s\.$/);
+      await page.command('freeze-holder').click();
+      await told(/ was frozen while it held product_1\. The lock is free in \d\.\d s; /);
+      await told(/ woke up and wrote too late: the database refused its write\.$/);
+      await eventually(async () => expect(await page.books()).toContain('stock and orders agree'));
+    },
+    4 * HARM_MS,
+  );
+
+  it('says beside the button why a command is refused', async () => {
+    const holder = page.page.locator('holder-panel .said');
+    await page.command('kill-holder').click();
+    await eventually(async () => expect(oneLine(await holder.innerText())).not.toBe(''));
+    // By the keyboard.
+    await page.command('freeze-holder').press('Enter');
+    await eventually(async () =>
+      expect(oneLine(await holder.innerText())).toBe(words.refused(words.obstacles.running)),
+    );
+    await eventually(
+      async () => expect(oneLine(await holder.innerText())).toBe('Done: Kill the holder'),
+      { withinMs: PATIENCE_MS },
+    );
+    await untilProcess(1, `${words.conditions.up} · `);
+    await untilProcess(2, `${words.conditions.up} · `);
+    // The browser reports the refusal, too.
+    const complaints = page.complaints.splice(0);
+    expect(complaints.filter((text) => !text.includes('409'))).toEqual([]);
+  });
+
+  it(
     'tells when Redis is paused, and lets no visitor pause it twice',
     async () => {
       const redis = page.page.locator('process-panel li').last();
@@ -132,6 +175,8 @@ describe('the shop in the hands of a visitor', () => {
       await says(words.redisStates.paused);
       expect(await pause.getAttribute('aria-disabled')).toBe('true');
       expect(await pause.getAttribute('title')).toBe(words.obstacles['redis-paused']);
+      await pause.dispatchEvent('click');
+      await says(words.refused(words.obstacles['redis-paused']));
       await says(words.redisStates.up);
       expect(page.complaints).toEqual([]);
     },
@@ -168,7 +213,7 @@ describe('the shop on a Redis of the visitor', () => {
       expect(await command.getAttribute('aria-disabled')).toBe('true');
       await command.dispatchEvent('click');
     }
-    const reasons = page.page.getByText(words.obstacles['foreign-redis']);
+    const reasons = page.page.getByText(words.obstacles['foreign-redis'], { exact: true });
     // Each of the two processes, and Redis itself.
     expect([await reasons.count(), await reasons.first().isVisible()]).toEqual([3, true]);
     expect(sent).toEqual([]);

@@ -9,10 +9,11 @@ import { Caretaker } from './arena/caretaker.js';
 import { Closing } from './arena/closing.js';
 import { ClusterFleet } from './arena/cluster-fleet.js';
 import type { FleetOptions } from './arena/cluster-fleet.js';
-import { LiveSale, RefusedError } from './arena/live-sale.js';
+import { LiveSale } from './arena/live-sale.js';
 import type { Options } from './options/parse.mjs';
 import { record, RecordingError } from './arena/recording.js';
 import { checkText, reportJson, reportOf, reportText } from './arena/report.js';
+import { RefusedError } from './arena/refused-error.js';
 import type { Report } from './arena/report.js';
 import { bannerFor } from './arena/serving.js';
 import { obeyStopSignals } from './arena/stop-signals.js';
@@ -35,7 +36,7 @@ class Demo {
   readonly #closing = new Closing();
   readonly #steps = new Steps();
   #carryOut: CarryOut = () =>
-    Promise.reject(new RefusedError('the arena is starting; try again later'));
+    Promise.reject(new RefusedError('not-open', 'the arena is starting; try again later'));
   #isServing = false;
 
   constructor(private readonly options: Options) {
@@ -147,7 +148,7 @@ class Demo {
   async #measure(redis: ArenaServers, care: Care): Promise<Report> {
     const arena = new Arena(this.options, redis, this.#steps, care);
     this.#carryOut = (command) => {
-      if (command.kind !== 'skip') throw new RefusedError('the shop is not open yet');
+      if (command.kind !== 'skip') throw new RefusedError('not-open', 'the shop is not open yet');
       arena.skip();
       return Promise.resolve({});
     };

@@ -1,4 +1,3 @@
-import { LockMonitor } from 'nestjs-redis-lock';
 import { ControlledGate } from './arena/controlled-gate.js';
 import { NoteBook } from './arena/note-book.js';
 import type { FromWorker, ToWorker } from './arena/worker-messages.js';
@@ -75,7 +74,6 @@ try {
     }
   });
   process.once('SIGTERM', () => void stop());
-  notes.watch(app.get(LockMonitor));
   await app.listen(settings.port, '127.0.0.1');
   tell({ kind: 'serving' });
 } catch (error) {

@@ -21,6 +21,7 @@ describe('a command', () => {
   it('needs an arena', () => {
     expect(obstacleTo('buy', after(opened()), 'recorded')).toBe('recorded');
     expect(obstacleTo('buy', after(opened()), 'broken')).toBe('offline');
+    expect(obstacleTo('kill-holder', initialState, 'no-token')).toBe('no-token');
   });
 
   it('may be forbidden', () => {

@@ -76,7 +76,7 @@ describe('a process', () => {
     process: 7,
     what,
   });
-  const waiters: Step = { kind: 'waiters', at: 3, process: 7, waiting: 4, held: 1 };
+  const waiters: Step = { kind: 'waiters', at: 3, process: 7, waiting: 4 };
 
   it('is as the last harm has left it', () => {
     expect(after(started).processes[0]?.condition).toBe('up');
@@ -85,7 +85,7 @@ describe('a process', () => {
   });
 
   it('is blocked until that is over, whatever it has said before', () => {
-    const blocked = { process: 7, condition: 'blocked', waiting: 4, held: 1 };
+    const blocked = { process: 7, condition: 'blocked', waiting: 4 };
     expect(after(started, struck('blocked'), waiters).processes).toEqual([blocked]);
     expect(after(started, struck('blocked'), waiters, struck('unblocked')).processes).toEqual([
       { ...blocked, condition: 'up' },

@@ -30,7 +30,7 @@ describe('the log of steps', () => {
   });
 
   it('adds to no cell how many wait, while two are being played', () => {
-    const waiters: Step = { kind: 'waiters', at: 3, process: 7, waiting: 4, held: 1 };
+    const waiters: Step = { kind: 'waiters', at: 3, process: 7, waiting: 4 };
     const log = logOf({ ...began, cell: 'duel/naive' }, waiters, began, waiters);
     expect(log.of('duel/naive')).toEqual([{ ...began, cell: 'duel/naive' }, waiters]);
     expect(log.of('fault/fair/frozen')).toEqual([began]);

@@ -28,7 +28,7 @@ function robot(number: number, from: number): Step[] {
   const stock = Math.max(0, 99 - number);
   const waiting = Math.max(0, 12 - Math.abs((number % 50) - 25));
   return [
-    { kind: 'waiters', at, process, waiting, held: isSold ? 1 : 0 },
+    { kind: 'waiters', at, process, waiting },
     ...(isSold
       ? ([
           { kind: 'passed', at: at + 2, ...order, point: 'lock-set' },

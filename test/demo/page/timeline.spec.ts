@@ -157,7 +157,7 @@ describe('the marks', () => {
 
 describe('a crowd', () => {
   const waiters = (time: number, process: number, waiting: number) =>
-    at(time, { kind: 'waiters', process, waiting, held: 0 });
+    at(time, { kind: 'waiters', process, waiting });
 
   it('is what a process counts, from the first that waits until none does', () => {
     const { crowds, lanes } = timelineOf([

@@ -12,15 +12,17 @@ import type { FleetOptions } from './cluster-fleet.js';
 import type { ClusterMember } from './cluster-member.js';
 import { Customers } from './customers.js';
 import { ledgerDifference } from './load-result.js';
+import { FAULT_MS, ProcessFaults } from './process-faults.js';
+import { RefusedError } from './refused-error.js';
 import { Reporter } from './reporter.js';
 import type { BooksSeen, Command, SaleOpened, Struck } from './step.js';
 import type { Steps } from './steps.js';
 
-/** A frozen, cut or blocked process and a paused Redis recover after this time. */
-const FAULT_MS = 10_000;
 const LOOKS_EVERY_MS = 250;
 /** A process may die without an answer. */
 const LOOK_LIMIT_MS = 2_000;
+/** So many buyers wait while the holder is struck. */
+const HEIRS = 8;
 /** The lock of a dead process expires after this time. The 30 s of a real shop are long to watch. */
 const LEASE_MS = 6_000;
 
@@ -28,14 +30,14 @@ type Care = Pick<FleetOptions, 'onFleet' | 'onFrozen'> & {
   readonly onReplaced: (pid: number) => void;
 };
 
-/** A command that cannot be carried out; the message is for the visitor. */
-export class RefusedError extends Error {}
-
 /** The shop that serves, and the commands of a visitor. */
 export class LiveSale {
   readonly #stopped = new AbortController();
   readonly #customers: Customers;
+  readonly #faults: ProcessFaults;
   #isOperating = false;
+  /** The orders that waited for their turn when the books were last read. */
+  #queued = 0;
 
   /** Starts the processes, sets the stock, and reports the books from then on. */
   static async start(
@@ -76,6 +78,13 @@ export class LiveSale {
     // Each robot that tries again listens, too.
     setMaxListeners(0, signal);
     this.#customers = new Customers(fleet.url, FIRST_PRODUCT.id, steps, signal);
+    this.#faults = new ProcessFaults(
+      fleet,
+      (what, member) => {
+        this.#struck(what, member);
+      },
+      signal,
+    );
   }
 
   get url(): string {
@@ -93,18 +102,22 @@ export class LiveSale {
   /** Resolves with the text for the page. A fault has begun by then, and ends by itself. */
   async carryOut(command: Command): Promise<object> {
     const reason = this.#forbidden()[command.kind];
-    if (reason !== undefined) throw new RefusedError(reason);
+    if (reason !== undefined) throw new RefusedError(reason, `refused: ${reason}`);
     switch (command.kind) {
       case 'kill':
       case 'freeze':
       case 'cut':
       case 'block':
-        this.#strike(command.kind, this.#member(command.process));
+        await this.#faults.strike(command.kind, command.process);
+        return {};
+      case 'kill-holder':
+      case 'freeze-holder':
+        await this.#alone(() => this.#strikeHolder(command.kind));
         return {};
       case 'redis-pause':
       case 'redis-restart':
       case 'redis-fail-over':
-        await this.#operate(command.kind);
+        await this.#alone(() => this.#operate(command.kind));
         return {};
       case 'buy':
         return shown(await this.#customers.order(command.buyer));
@@ -121,58 +134,40 @@ export class LiveSale {
     }
   }
 
-  #strike(what: 'kill' | 'freeze' | 'cut' | 'block', member: ClusterMember): void {
-    switch (what) {
-      case 'kill':
-        this.#struck('killed', member);
-        void member.kill();
-        break;
-      case 'freeze':
-        this.#struck('frozen', member);
-        void member.freeze();
-        void this.#later(member, 'thawed', () => {
-          member.thaw();
-        });
-        break;
-      case 'cut':
-        this.#struck('cut', member);
-        member.cable?.cut();
-        void this.#later(member, 'joined', () => {
-          member.cable?.mend();
-        });
-        break;
-      case 'block':
-        this.#struck('blocked', member);
-        member.block(FAULT_MS);
-        void this.#later(member, 'unblocked');
-        break;
+  /** One command at a time: two visitors cannot both replace the one server. */
+  async #alone(work: () => Promise<void>): Promise<void> {
+    if (this.#isOperating)
+      throw new RefusedError('running', 'another command is running; try again later');
+    this.#isOperating = true;
+    try {
+      await work();
+    } finally {
+      this.#isOperating = false;
     }
   }
 
-  /** One command at a time: two visitors cannot both replace the one server. */
+  #strikeHolder(command: 'kill-holder' | 'freeze-holder'): Promise<void> {
+    return this.#faults.strikeHolder(command === 'kill-holder' ? 'kill' : 'freeze', () => {
+      if (this.#queued < HEIRS) void this.#customers.callRobots(HEIRS);
+    });
+  }
+
   async #operate(what: 'redis-pause' | 'redis-restart' | 'redis-fail-over'): Promise<void> {
     const { operator } = this.redis;
-    if (this.#isOperating)
-      throw new RefusedError('another command is running on this Redis; try again later');
-    this.#isOperating = true;
-    try {
-      switch (what) {
-        case 'redis-pause':
-          this.#struck('redis-paused');
-          await operator?.pause(FAULT_MS);
-          this.#struck('redis-resumed');
-          break;
-        case 'redis-restart':
-          await operator?.restart();
-          this.#struck('redis-restarted');
-          break;
-        case 'redis-fail-over':
-          await operator?.failOver();
-          this.#struck('redis-failed-over');
-          break;
-      }
-    } finally {
-      this.#isOperating = false;
+    switch (what) {
+      case 'redis-pause':
+        this.#struck('redis-paused');
+        await operator?.pause(FAULT_MS);
+        this.#struck('redis-resumed');
+        break;
+      case 'redis-restart':
+        await operator?.restart();
+        this.#struck('redis-restarted');
+        break;
+      case 'redis-fail-over':
+        await operator?.failOver();
+        this.#struck('redis-failed-over');
+        break;
     }
   }
 
@@ -181,7 +176,10 @@ export class LiveSale {
       await this.#open(stock);
     } catch (error) {
       // The lock of the product may be held by a process that is frozen, or dead.
-      throw new RefusedError(error instanceof Error ? error.message : String(error));
+      throw new RefusedError(
+        'stock-locked',
+        error instanceof Error ? error.message : String(error),
+      );
     }
   }
 
@@ -210,20 +208,8 @@ export class LiveSale {
   async #books(): Promise<BooksSeen> {
     const state = await stateOf(this.fleet.url, FIRST_PRODUCT.id, LOOK_LIMIT_MS);
     const { id: product, ...counts } = state;
+    this.#queued = counts.states.queued ?? 0;
     return { kind: 'books', product, ...counts, difference: ledgerDifference(state) };
-  }
-
-  #member(pid: number): ClusterMember {
-    const member = this.fleet.members.find((one) => one.pid === pid && one.isAlive);
-    if (member === undefined) throw new RefusedError(`no process has the pid ${pid}`);
-    return member;
-  }
-
-  /** A process may have died, or the shop may have closed, in the meantime. */
-  async #later(member: ClusterMember, what: Struck['what'], end?: () => void): Promise<void> {
-    await elapse(FAULT_MS, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
-    end?.();
-    if (member.isAlive) this.#struck(what, member);
   }
 
   #struck(what: Struck['what'], member?: ClusterMember): void {
@@ -238,7 +224,7 @@ export class LiveSale {
         'redis-fail-over': 'foreign-redis',
         cut: 'foreign-redis',
       }),
-      ...(process.platform === 'win32' && { freeze: 'platform' }),
+      ...(process.platform === 'win32' && { freeze: 'platform', 'freeze-holder': 'platform' }),
     };
   }
 }

@@ -1,10 +1,11 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { performance } from 'node:perf_hooks';
-import type { LockEvent, LockEventMessage, LockMonitor } from 'nestjs-redis-lock';
-import { orderMoved, reconciled } from '../orders/order-notice.js';
-import type { OrderNotice, ReconciledNotice } from '../orders/order-notice.js';
+import type { LockEvent, LockEventMessage } from 'nestjs-redis-lock';
+import { orderMoved, reconciled, staleRefused } from '../orders/order-notice.js';
+import type { OrderNotice, ReconciledNotice, StaleNotice } from '../orders/order-notice.js';
 import { currentOrder } from '../seckill/gate.js';
 import type { GatePoint } from '../seckill/gate.js';
+import { lockedProduct } from './note.js';
 import type { Note } from './note.js';
 import type { LockReported } from './step.js';
 
@@ -21,7 +22,9 @@ type Unstamped = Note extends infer One ? (One extends Note ? Omit<One, 'at'> : 
 export class NoteBook {
   #notes: Note[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #look: () => void = () => undefined;
+  /** The calls that wait for the lock of a product. Permits and other locks do not count. */
+  #waiting = 0;
+  #toldWaiting = 0;
 
   constructor(private readonly send: (notes: readonly Note[]) => void) {
     subscribe('nestjs-redis-lock:event', (message) => {
@@ -35,23 +38,22 @@ export class NoteBook {
     subscribe(reconciled.name, (message) => {
       this.#add({ kind: 'reconciled', ...(message as ReconciledNotice) });
     });
+    subscribe(staleRefused.name, (message) => {
+      this.#add({ kind: 'stale-refused', ...(message as StaleNotice) });
+    });
+    const count = (change: 1 | -1) => (message: unknown) => {
+      if (lockedProduct((message as { name: string }).name) !== undefined) this.#waiting += change;
+    };
+    subscribe('tracing:nestjs-redis-lock:acquire:start', count(1));
+    subscribe('tracing:nestjs-redis-lock:acquire:asyncEnd', count(-1));
+    setInterval(() => {
+      this.#look();
+    }, LOOKS_EVERY_MS).unref();
   }
 
   passed(point: GatePoint): void {
     const order = currentOrder.getStore();
     if (order !== undefined) this.#add({ kind: 'passed', point, ...order });
-  }
-
-  /** Notes the numbers of waiters and holders here, if they have changed. */
-  watch(monitor: LockMonitor): void {
-    let last = '0 0';
-    this.#look = () => {
-      const { waiting, held } = monitor.status();
-      const now = `${waiting} ${held}`;
-      if (now !== last) this.#add({ kind: 'waiters', waiting, held });
-      last = now;
-    };
-    setInterval(this.#look, LOOKS_EVERY_MS).unref();
   }
 
   /** Call this before a process is frozen: it can send nothing meanwhile. */
@@ -67,6 +69,12 @@ export class NoteBook {
     const notes = this.#notes;
     this.#notes = [];
     if (notes.length > 0) this.send(notes);
+  }
+
+  #look(): void {
+    const waiting = this.#waiting;
+    if (waiting !== this.#toldWaiting) this.#add({ kind: 'waiters', waiting });
+    this.#toldWaiting = waiting;
   }
 
   #heard(event: LockEvent): void {

@@ -9,5 +9,12 @@ export type Note = { readonly at: number } & (
       Partial<OrderRef>)
   | ({ readonly kind: 'order' } & OrderNotice)
   | ({ readonly kind: 'reconciled' } & ReconciledNotice)
-  | { readonly kind: 'waiters'; readonly waiting: number; readonly held: number }
+  | { readonly kind: 'waiters'; readonly waiting: number }
+  /** The database has refused the write of a late holder. */
+  | { readonly kind: 'stale-refused'; readonly productId: string }
 );
+
+/** The product whose stock this lock protects. Undefined: another lock, or none. */
+export function lockedProduct(name: string | undefined): string | undefined {
+  return name === undefined ? undefined : /product_(\w+)$/.exec(name)?.[1];
+}

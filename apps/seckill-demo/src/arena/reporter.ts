@@ -4,6 +4,7 @@ import type { Answer } from './buyer.js';
 import type { Cell } from './cell.js';
 import { KeyWatch } from './key-watch.js';
 import type { Seen } from './key-watch.js';
+import { lockedProduct } from './note.js';
 import type { Note } from './note.js';
 import type { Struck } from './step.js';
 import type { Steps } from './steps.js';
@@ -93,11 +94,12 @@ export class Reporter {
   #add(process: number, note: Note): void {
     switch (note.kind) {
       case 'waiters': {
-        const { at, kind, waiting, held } = note;
-        this.steps.add({ kind, process, waiting, held }, at);
+        const { at, kind, waiting } = note;
+        this.steps.add({ kind, process, waiting }, at);
         break;
       }
       case 'lock': {
+        // Lock events that come from timers belong to no order.
         const { at, productId = lockedProduct(note.name), ...rest } = note;
         const cell = this.#cells.get(productId ?? '');
         if (cell !== undefined) this.#heardAt = Date.now();
@@ -110,6 +112,11 @@ export class Reporter {
         if (cell === undefined) break;
         this.#heardAt = Date.now();
         this.steps.add({ kind, cell, process, buyer, point }, at);
+        break;
+      }
+      case 'stale-refused': {
+        const cell = this.#cells.get(note.productId);
+        this.steps.add({ kind: 'struck', cell, process, what: note.kind }, note.at);
         break;
       }
       case 'order':
@@ -143,9 +150,4 @@ export class Reporter {
       this.steps.add({ kind: 'key', cell, ...seen });
     };
   }
-}
-
-/** Lock events that come from timers belong to no order. */
-function lockedProduct(name: string | undefined): string | undefined {
-  return name === undefined ? undefined : /product_(\w+)$/.exec(name)?.[1];
 }

@@ -166,11 +166,11 @@ export interface BooksSeen {
   readonly difference: number;
 }
 
+/** The calls in a process that wait for the lock of the product. */
 export interface WaitersSeen {
   readonly kind: 'waiters';
   readonly process: number;
   readonly waiting: number;
-  readonly held: number;
 }
 
 /** The shop serves now, and takes commands. */
@@ -202,6 +202,8 @@ export interface Reconciled {
 /** A command of a visitor; the page sends it by POST. */
 export type Command =
   | { readonly kind: 'kill' | 'freeze' | 'cut' | 'block'; readonly process: number }
+  /** Those act on the process that holds the lock of the product at that moment. */
+  | { readonly kind: 'kill-holder' | 'freeze-holder' }
   | { readonly kind: 'redis-pause' | 'redis-restart' | 'redis-fail-over' }
   | { readonly kind: 'buy'; readonly buyer: string }
   | { readonly kind: 'pay'; readonly buyer: string }
@@ -209,3 +211,21 @@ export type Command =
   | { readonly kind: 'restock'; readonly stock: number }
   | { readonly kind: 'skip' };
 export type CommandKind = Command['kind'];
+
+/** Why the arena does not carry a command out. */
+export type CommandRefusal =
+  /** The Redis belongs to the visitor. */
+  | 'foreign-redis'
+  /** This operating system cannot do it. */
+  | 'platform'
+  | 'not-open'
+  /** Another command is running. */
+  | 'running'
+  /** The process has ended. */
+  | 'gone'
+  /** The process has not recovered from an earlier fault. */
+  | 'struck'
+  /** No process holds the lock. */
+  | 'no-holder'
+  /** The lock of the product was not free for the new stock. */
+  | 'stock-locked';

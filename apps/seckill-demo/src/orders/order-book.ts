@@ -5,8 +5,8 @@ import { ONE_ORDER_EACH } from '../database/migrations.js';
 import { DATABASE, isDuplicate, isUnknownReference } from '../database/open-database.js';
 import type { Database, LedgerReason, OrderState, OrderTable } from '../database/tables.js';
 import { OrderRefusedError } from '../seckill/order-outcome.js';
-import { orderMoved } from './order-notice.js';
-import type { OrderNotice } from './order-notice.js';
+import { orderMoved, staleRefused } from './order-notice.js';
+import type { OrderNotice, StaleNotice } from './order-notice.js';
 import type { OrderJob, OrderTask } from './order-queue.js';
 
 export type Order = Selectable<OrderTable>;
@@ -119,7 +119,7 @@ export class OrderBook {
       .where('fence', '<=', token)
       .returning('stock')
       .executeTakeFirst();
-    if (claimed === undefined) throw new StaleHolderError(productId, token);
+    if (claimed === undefined) throw refused(productId, token);
     return claimed.stock;
   }
 
@@ -179,7 +179,7 @@ export class OrderBook {
         .where('id', '=', product_id)
         .where('fence', '<=', token)
         .executeTakeFirst();
-      if (numUpdatedRows === 0n) throw new StaleHolderError(product_id, token);
+      if (numUpdatedRows === 0n) throw refused(product_id, token);
       const moved = await move(transaction, id, step);
       if (moved === undefined) throw new OrderMovedError(id);
       await transaction
@@ -190,6 +190,11 @@ export class OrderBook {
     });
     tell(order, step);
   }
+}
+
+function refused(productId: string, token: string): StaleHolderError {
+  staleRefused.publish({ productId } satisfies StaleNotice);
+  return new StaleHolderError(productId, token);
 }
 
 interface Step {

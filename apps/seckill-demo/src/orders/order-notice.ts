@@ -26,3 +26,10 @@ export interface ReconciledNotice {
 }
 
 export const reconciled = channel('seckill-demo:reconciled');
+
+/** The database has refused the write of a holder whose lock another process holds by now. */
+export interface StaleNotice {
+  readonly productId: string;
+}
+
+export const staleRefused = channel('seckill-demo:stale-refused');

@@ -6,8 +6,12 @@ import { playRecording } from './sources/recording.js';
 const address = new URLSearchParams(location.search);
 const run = address.get('run') ?? document.documentElement.dataset['run'];
 
-if (run === undefined) {
-  followArena(address.get('token') ?? '');
+const token = address.get('token') ?? '';
+
+if (run === undefined && token === '') {
+  connection.set('no-token');
+} else if (run === undefined) {
+  followArena(token);
 } else {
   playRecording(run).catch(() => {
     connection.set('missing');

@@ -3,6 +3,8 @@ import { cellsAfter } from './state/cells.js';
 import type { CellStates } from './state/cells.js';
 import { figuresAfter, noFigures } from './state/figures.js';
 import type { Figures } from './state/figures.js';
+import { lockAfter, noLock } from './state/lock.js';
+import type { LockState } from './state/lock.js';
 import { processesAfter } from './state/processes.js';
 import type { ProcessState } from './state/processes.js';
 import { noSale, saleAfter } from './state/sale.js';
@@ -18,6 +20,7 @@ export interface PageState {
   readonly cells: CellStates;
   /** In the order of their start. */
   readonly processes: readonly ProcessState[];
+  readonly lock: LockState;
   readonly figures: Figures;
   readonly sale: SaleState;
 }
@@ -28,6 +31,7 @@ export const initialState: PageState = {
   tookMs: undefined,
   cells: {},
   processes: [],
+  lock: noLock,
   figures: noFigures,
   sale: noSale,
 };
@@ -43,6 +47,7 @@ export function reduce(state: PageState, step: Step): PageState {
     tookMs: step.kind === 'run-ended' ? step.tookMs : state.tookMs,
     cells: cellsAfter(state.cells, step),
     processes: processesAfter(state.processes, step),
+    lock: lockAfter(state.lock, step, state.processes),
     figures: figuresAfter(state.figures, step),
     sale: saleAfter(state.sale, step),
   };

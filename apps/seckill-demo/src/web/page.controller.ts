@@ -19,7 +19,7 @@ import {
 import type { MessageEvent } from '@nestjs/common';
 import { from } from 'rxjs';
 import type { Observable } from 'rxjs';
-import { RefusedError } from '../arena/live-sale.js';
+import { RefusedError } from '../arena/refused-error.js';
 import type { Command } from '../arena/step.js';
 import type { Steps } from '../arena/steps.js';
 import { pageHtml } from '../page/page-html.js';
@@ -67,7 +67,10 @@ export class PageController {
     try {
       return await this.carryOut(command);
     } catch (error) {
-      if (error instanceof RefusedError) throw new ConflictException(error.message);
+      if (error instanceof RefusedError) {
+        const { message, reason } = error;
+        throw new ConflictException({ message, reason });
+      }
       throw error;
     }
   }

@@ -1,10 +1,9 @@
-import type { CommandKind } from '../../arena/step.js';
+import type { CommandKind, CommandRefusal } from '../../arena/step.js';
 import type { ConnectionState } from '../sources/connection.js';
 import type { PageState } from '../state.js';
 
 /** Why a visitor may not give a command now. */
-export type Obstacle =
-  'recorded' | 'offline' | 'not-open' | 'foreign-redis' | 'platform' | 'redis-paused';
+export type Obstacle = CommandRefusal | 'recorded' | 'offline' | 'no-token' | 'redis-paused';
 
 export function obstacleTo(
   command: CommandKind,
@@ -12,6 +11,7 @@ export function obstacleTo(
   connection: ConnectionState,
 ): Obstacle | undefined {
   if (connection === 'recorded' || connection === 'missing') return 'recorded';
+  if (connection === 'no-token') return 'no-token';
   if (connection !== 'live') return 'offline';
   if (command === 'skip') return run !== undefined && tookMs === undefined ? undefined : 'not-open';
   if (sale.opened === undefined) return 'not-open';

@@ -1,6 +1,6 @@
 import { css, html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
-import { customElement, state } from 'lit/decorators.js';
+import { customElement, property, state } from 'lit/decorators.js';
 import type { Command, CommandKind, OrderMoved } from '../../arena/step.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
@@ -10,9 +10,11 @@ import { colon } from '../words.js';
 import { handsWords } from '../words/hands-words.js';
 import { obstacleTo } from './availability.js';
 import { CommandEvent } from './command-event.js';
-import { send } from './commands.js';
+import { reasonOf, send } from './commands.js';
 import { refusalOf } from './refusal.js';
 import type { Refusal } from './refusal.js';
+import { saidAt } from './said.js';
+import type { Said } from './said.js';
 
 const ROBOTS = 500;
 const NEW_STOCK = 100;
@@ -62,6 +64,7 @@ export class BuyerPanel extends ArenaElement {
     `,
   ];
 
+  @property({ attribute: false }) said: Said | undefined;
   @state() private buyer = nameOfThisTab();
   @state() private refusal: Refusal | undefined;
   /** Runs during the time to pay. */
@@ -99,17 +102,21 @@ export class BuyerPanel extends ArenaElement {
         ${this.#button('robots', words.buyer.robots(ROBOTS), this.#tell({ kind: 'robots', count: ROBOTS }))}
         ${this.#button('restock', words.buyer.restock(NEW_STOCK), this.#tell({ kind: 'restock', stock: NEW_STOCK }))}
       </div>
+      ${saidAt('buyer', this.said)}
     `;
   }
 
   #button(kind: CommandKind, text: string, act: () => void, look = ''): TemplateResult {
+    const words = this.say(handsWords);
     const obstacle = obstacleTo(kind, this.page, connection.state);
+    const why = obstacle === undefined ? '' : words.obstacles[obstacle];
     return html`<button
       class=${look}
       aria-disabled=${obstacle !== undefined}
-      title=${obstacle === undefined ? '' : this.say(handsWords).obstacles[obstacle]}
+      title=${why}
       @click=${() => {
         if (obstacle === undefined) act();
+        else this.refusal = { kind: 'failed', message: why };
       }}
     >
       ${text}
@@ -143,7 +150,7 @@ export class BuyerPanel extends ArenaElement {
         this.refusal =
           reply.kind === 'done'
             ? refusalOf(kind, reply.body)
-            : { kind: 'failed', message: reply.message };
+            : { kind: 'failed', message: reasonOf(reply, this.say(handsWords).obstacles) };
       });
     };
   }

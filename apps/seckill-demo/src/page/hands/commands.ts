@@ -1,8 +1,13 @@
-import type { Command } from '../../arena/step.js';
+import type { Command, CommandRefusal } from '../../arena/step.js';
 
 export type Reply =
   | { readonly kind: 'done'; readonly body: Readonly<Record<string, unknown>> }
-  | { readonly kind: 'refused'; readonly message: string };
+  | {
+      readonly kind: 'refused';
+      /** Undefined: only the message says why. */
+      readonly reason?: CommandRefusal | 'no-token' | 'offline' | undefined;
+      readonly message: string;
+    };
 
 const token = new URLSearchParams(location.search).get('token') ?? '';
 
@@ -15,10 +20,21 @@ export async function send(command: Command): Promise<Reply> {
       body: JSON.stringify(command),
     });
     const body = (await response.json()) as Readonly<Record<string, unknown>>;
-    return response.ok ? { kind: 'done', body } : { kind: 'refused', message: messageIn(body) };
+    if (response.ok) return { kind: 'done', body };
+    const reason = response.status === 401 ? 'no-token' : (body['reason'] as CommandRefusal);
+    return { kind: 'refused', reason, message: messageIn(body) };
   } catch (error) {
-    return { kind: 'refused', message: error instanceof Error ? error.message : String(error) };
+    const message = error instanceof Error ? error.message : String(error);
+    return { kind: 'refused', reason: 'offline', message };
   }
+}
+
+/** In the words of the page, if it has words for the reason. */
+export function reasonOf(
+  { reason, message }: Reply & { readonly kind: 'refused' },
+  words: Readonly<Partial<Record<string, string>>>,
+): string {
+  return (reason && words[reason]) ?? message;
 }
 
 /** A list, if the input was wrong. */

@@ -1,7 +1,9 @@
 import { css, html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { customElement, state } from 'lit/decorators.js';
+import type { Command } from '../../arena/step.js';
 import { ArenaElement } from '../arena-element.js';
+import '../live/books-panel.js';
 import { look } from '../look.js';
 import '../replay/key-panel.js';
 import '../replay/timeline-legend.js';
@@ -14,8 +16,11 @@ import { handsWords } from '../words/hands-words.js';
 import { obstacleTo } from './availability.js';
 import './buyer-panel.js';
 import { CommandEvent } from './command-event.js';
-import { send } from './commands.js';
+import { reasonOf, send } from './commands.js';
+import './holder-panel.js';
 import './process-panel.js';
+import { placeOf, saidAt } from './said.js';
+import type { Said } from './said.js';
 
 const WINDOW_MS = 15_000;
 /** The timeline moves on by itself at this interval. */
@@ -31,15 +36,19 @@ export class HandsView extends ArenaElement {
       .columns {
         display: grid;
         grid-template-columns: minmax(0, 1.9fr) minmax(0, 1fr);
-        gap: 20px;
-        margin-bottom: 20px;
+        gap: 16px 20px;
+      }
+      .columns > * {
+        min-width: 0;
+      }
+      process-panel {
+        margin-top: 12px;
       }
       timeline-legend {
         margin: 12px 0 20px;
       }
-      .said {
-        min-height: 1.5em;
-        margin: 0 0 10px;
+      .said:empty {
+        display: none;
       }
       @media (max-width: 900px) {
         .columns {
@@ -49,7 +58,7 @@ export class HandsView extends ArenaElement {
     `,
   ];
 
-  @state() private said: { readonly text: string; readonly isHarm: boolean } | undefined;
+  @state() private said: Said | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
 
   override connectedCallback(): void {
@@ -72,40 +81,43 @@ export class HandsView extends ArenaElement {
 
   protected override render(): TemplateResult {
     const words = this.say(handsWords);
-    const steps = store.log.of(SALE);
     const now = connection.state === 'live' ? store.clock : this.page.now;
+    const { said } = this;
     return html`
       <h2>${words.title}</h2>
       <p class="quiet">${words.intro}</p>
-      ${this.#obstacle()}
-      <p class="said ${this.said?.isHarm === true ? 'harm' : ''}" role="status">
-        ${this.said?.text ?? ''}
-      </p>
+      ${this.#obstacle()} ${saidAt('top', said)}
       <div class="columns">
-        <process-panel .redis=${this.page.sale.redis}></process-panel>
-        <buyer-panel class="panel"></buyer-panel>
+        <div>
+          <holder-panel .now=${now} .said=${said}></holder-panel>
+          <process-panel .redis=${this.page.sale.redis} .said=${said}></process-panel>
+        </div>
+        <books-panel class="panel"></books-panel>
+        ${this.#timeline(now)}
+        <buyer-panel class="panel" .said=${said}></buyer-panel>
       </div>
-      ${
-        this.page.sale.opened === undefined
-          ? nothing
-          : html`<div class="panel">
-              <h3>${words.timeline}</h3>
-              <holders-timeline
-                .steps=${steps}
-                .count=${steps.length}
-                .processes=${this.page.processes.map(({ process }) => process)}
-                .now=${now}
-                .window=${WINDOW_MS}
-              ></holders-timeline>
-              <timeline-legend></timeline-legend>
-              ${
-                steps.some(({ kind }) => kind === 'key')
-                  ? html`<key-panel .steps=${steps} .now=${now}></key-panel>`
-                  : nothing
-              }
-            </div>`
-      }
     `;
+  }
+
+  #timeline(now: number): TemplateResult {
+    const steps = store.log.of(SALE);
+    if (this.page.sale.opened === undefined) return html`<div></div>`;
+    return html`<div class="panel">
+      <h3>${this.say(handsWords).timeline}</h3>
+      <holders-timeline
+        .steps=${steps}
+        .count=${steps.length}
+        .processes=${this.page.processes.map(({ process }) => process)}
+        .now=${now}
+        .window=${WINDOW_MS}
+      ></holders-timeline>
+      <timeline-legend></timeline-legend>
+      ${
+        steps.some(({ kind }) => kind === 'key')
+          ? html`<key-panel .steps=${steps} .now=${now}></key-panel>`
+          : nothing
+      }
+    </div>`;
   }
 
   #obstacle(): TemplateResult | typeof nothing {
@@ -128,13 +140,29 @@ export class HandsView extends ArenaElement {
   readonly #carryOut = (event: Event): void => {
     if (!(event instanceof CommandEvent)) return;
     const { command } = event;
+    const place = placeOf(command, this.page.processes);
+    const words = this.say(handsWords);
+    const say = (text: string, isHarm: boolean): void => {
+      this.said = { place, text, isHarm };
+    };
+    const obstacle = obstacleTo(command.kind, this.page, connection.state) ?? this.#goneIn(command);
+    if (obstacle !== undefined) {
+      say(words.refused(words.obstacles[obstacle]), true);
+      return;
+    }
+    if (place === 'holder') say(words.holder.awaited, false);
     void send(command).then((reply) => {
-      const words = this.say(handsWords);
-      const isHarm = reply.kind === 'refused';
-      const text = isHarm
-        ? words.refused(reply.message)
-        : words.asked(words.commands[command.kind]);
-      this.said = { text, isHarm };
+      if (reply.kind === 'refused') say(words.refused(reasonOf(reply, words.obstacles)), true);
+      else say(words.asked(words.commands[command.kind]), false);
     });
   };
+
+  #goneIn(command: Command): 'gone' | undefined {
+    if (!('process' in command)) return undefined;
+    const { process: pid } = command;
+    const isHere = this.page.processes.some(
+      ({ process, condition }) => process === pid && condition !== 'ended',
+    );
+    return isHere ? undefined : 'gone';
+  }
 }

@@ -10,6 +10,8 @@ import { colon } from '../words.js';
 import { handsWords } from '../words/hands-words.js';
 import { obstacleTo } from './availability.js';
 import { CommandEvent } from './command-event.js';
+import { saidAt } from './said.js';
+import type { Said } from './said.js';
 
 const ON_PROCESS = ['kill', 'freeze', 'cut', 'block'] as const;
 const ON_REDIS = ['redis-pause', 'redis-restart', 'redis-fail-over'] as const;
@@ -54,6 +56,10 @@ export class ProcessPanel extends ArenaElement {
       .why {
         margin: 10px 0 0;
       }
+      .said {
+        min-height: 1.5em;
+        margin: 6px 0 0;
+      }
       i {
         font-style: normal;
       }
@@ -61,6 +67,7 @@ export class ProcessPanel extends ArenaElement {
   ];
 
   @property() redis: 'up' | 'paused' = 'up';
+  @property({ attribute: false }) said: Said | undefined;
 
   protected override render(): TemplateResult {
     const words = this.say(handsWords);
@@ -74,25 +81,26 @@ export class ProcessPanel extends ArenaElement {
         <div class="buttons">
           ${ON_REDIS.map((kind) => this.#button(kind, { kind }, words.redis, false))}
         </div>
-        ${this.#why(ON_REDIS)}
+        ${this.#why(ON_REDIS)} ${saidAt('redis', this.said)}
       </li>
     </ul>`;
   }
 
-  #process({ process, condition, waiting, held }: ProcessState, number: number): TemplateResult {
+  #process({ process, condition, waiting }: ProcessState, number: number): TemplateResult {
     const words = this.say(handsWords);
     const name = words.process(number);
+    const holds = this.page.lock.holder?.process === process;
     return html`<li class=${condition === 'up' ? '' : 'struck'}>
       <h3>${name} <span class="quiet small">pid ${process}</span></h3>
       <div class="small figure">
-        ${sign(condition === 'up')} ${words.conditions[condition]} · ${words.counts(waiting, held)}
+        ${sign(condition === 'up')} ${words.conditions[condition]} · ${words.counts(waiting, holds)}
       </div>
       <div class="buttons">
         ${ON_PROCESS.map((kind) =>
           this.#button(kind, { kind, process }, name, condition === 'ended'),
         )}
       </div>
-      ${this.#why(ON_PROCESS)}
+      ${this.#why(ON_PROCESS)} ${saidAt(number, this.said)}
     </li>`;
   }
 
@@ -103,9 +111,7 @@ export class ProcessPanel extends ArenaElement {
       aria-disabled=${isGone || obstacle !== undefined}
       aria-label="${target}${this.say(colon)}${words.commands[kind]}"
       title=${obstacle === undefined ? '' : words.obstacles[obstacle]}
-      @click=${() => {
-        if (!isGone && obstacle === undefined) this.dispatchEvent(new CommandEvent(command));
-      }}
+      @click=${() => this.dispatchEvent(new CommandEvent(command))}
     >
       ${words.commands[kind]}
     </button>`;

@@ -4,7 +4,6 @@ import { customElement } from 'lit/decorators.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { liveWords } from '../words/live-words.js';
-import './books-panel.js';
 import './queues-panel.js';
 import './rate-chart.js';
 
@@ -39,7 +38,6 @@ export class LiveView extends ArenaElement {
       <h2>${words.title}</h2>
       <p class="quiet">${words.intro}</p>
       <div class="columns">
-        <books-panel class="panel"></books-panel>
         <queues-panel class="panel"></queues-panel>
         <rate-chart class="panel"></rate-chart>
       </div>

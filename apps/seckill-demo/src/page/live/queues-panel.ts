@@ -4,12 +4,16 @@ import { customElement } from 'lit/decorators.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { runningCells } from '../state/cells.js';
+import type { ProcessState } from '../state/processes.js';
 import { comma } from '../words.js';
 import { liveWords } from '../words/live-words.js';
 
 const DRAWN = 24;
 
-/** The waiters in each process. With the fair lock, each has a number. */
+/**
+ * The holder of the lock of the product, and its waiters in each process. With the fair lock, each
+ * waiter has a number.
+ */
 @customElement('queues-panel')
 export class QueuesPanel extends ArenaElement {
   static override readonly styles = [
@@ -40,7 +44,7 @@ export class QueuesPanel extends ArenaElement {
         font: 11px/1 var(--sans);
         font-variant-numeric: tabular-nums;
       }
-      i.inside {
+      i.holder {
         background: var(--accent);
         border-color: var(--accent);
         border-radius: 4px;
@@ -59,23 +63,24 @@ export class QueuesPanel extends ArenaElement {
         alive.length === 0
           ? html`<p class="quiet">${words.none}</p>`
           : html`<ul>
-              ${alive.map(({ number, waiting, held }) => this.#line(number, waiting, held))}
+              ${alive.map((process) => this.#line(process))}
             </ul>`
       }`;
   }
 
-  #line(number: number, waiting: number, held: number): TemplateResult {
+  #line({ process, number, waiting }: ProcessState & { readonly number: number }): TemplateResult {
     const words = this.say(liveWords).queues;
+    const isHolder = this.page.lock.holder?.process === process;
     const isFair = runningCells(this.page.cells).some((id) =>
       /\/fair\b|part\/queue\/with$/.test(id),
     );
     return html`<li>
       <span class="small quiet figure">
         ${words.process(number)} ·
-        ${held > 0 ? `${words.inside(held)}${this.say(comma)}` : ''}${words.waiting(waiting)}
+        ${isHolder ? `${words.holds}${this.say(comma)}` : ''}${words.waiting(waiting)}
       </span>
       <span class="line" aria-hidden="true">
-        ${Array.from({ length: Math.min(held, DRAWN) }, () => html`<i class="inside">■</i>`)}
+        ${isHolder ? html`<i class="holder">■</i>` : ''}
         ${Array.from({ length: Math.min(waiting, DRAWN) }, (_, place) => html`<i>${isFair ? place + 1 : ''}</i>`)}
         ${waiting > DRAWN ? html`<span class="small quiet">${words.more(waiting - DRAWN)}</span>` : ''}
       </span>

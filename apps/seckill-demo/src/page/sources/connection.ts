@@ -1,6 +1,7 @@
 import { Observable } from '../observable.js';
 
-export type ConnectionState = 'connecting' | 'live' | 'broken' | 'closed' | 'recorded' | 'missing';
+export type ConnectionState =
+  'connecting' | 'live' | 'broken' | 'closed' | 'no-token' | 'recorded' | 'missing';
 
 /** The source of the steps, and whether they arrive. */
 class Connection extends Observable {

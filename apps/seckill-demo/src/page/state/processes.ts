@@ -5,9 +5,8 @@ export type Condition = 'up' | 'frozen' | 'cut' | 'blocked' | 'ended';
 export interface ProcessState {
   readonly process: number;
   readonly condition: Condition;
-  /** The numbers of orders that wait for a lock in this process, and that hold one. */
+  /** The number of calls in this process that wait for the lock of the product. */
   readonly waiting: number;
-  readonly held: number;
 }
 
 const CONDITION_AFTER: Readonly<Partial<Record<Struck['what'], Condition>>> = {
@@ -34,16 +33,14 @@ export function processesAfter(
       if (step.process === undefined || condition === undefined) return processes;
       return withProcess(processes, step.process, condition === 'ended' ? GONE : { condition });
     }
-    case 'waiters': {
-      const { waiting, held } = step;
-      return withProcess(processes, step.process, { waiting, held });
-    }
+    case 'waiters':
+      return withProcess(processes, step.process, { waiting: step.waiting });
     default:
       return processes;
   }
 }
 
-const GONE = { condition: 'ended', waiting: 0, held: 0 } as const;
+const GONE = { condition: 'ended', waiting: 0 } as const;
 
 function withProcess(
   processes: readonly ProcessState[],
@@ -51,14 +48,14 @@ function withProcess(
   change: Partial<ProcessState>,
 ): readonly ProcessState[] {
   const place = processes.findIndex((other) => other.process === process);
-  const known = processes[place] ?? { process, condition: 'up', waiting: 0, held: 0 };
+  const known = processes[place] ?? { process, condition: 'up', waiting: 0 };
   const changed = { ...known, ...change };
   return place < 0 ? [...processes, changed] : processes.with(place, changed);
 }
 
 /** A new process takes the position of an ended one, so that the others keep theirs. */
 function started(processes: readonly ProcessState[], process: number): readonly ProcessState[] {
-  const fresh = { process, condition: 'up', waiting: 0, held: 0 } as const;
+  const fresh = { process, condition: 'up', waiting: 0 } as const;
   const place = processes.findIndex(
     (other) => other.process === process || other.condition === 'ended',
   );

@@ -45,6 +45,11 @@ export function orderOf({ orders }: SaleState, buyer: string): OrderMoved | unde
   return orders.find((order) => order.buyer === buyer);
 }
 
+/** The number of orders that wait for their turn. */
+export function waitersIn({ orders }: SaleState): number {
+  return orders.filter(({ state }) => state === 'queued').length;
+}
+
 /** The position in the queue; the next waiter is 1. 0: it does not wait. */
 export function placeInLine({ orders }: SaleState, { order }: OrderMoved): number {
   const line = orders.filter(({ state }) => state === 'queued').map((queued) => queued.order);

@@ -19,7 +19,7 @@ export interface LiveWords {
     readonly title: string;
     readonly none: string;
     readonly process: (number: number) => string;
-    readonly inside: (count: number) => string;
+    readonly holds: string;
     readonly waiting: (count: number) => string;
     readonly more: (count: number) => string;
   };
@@ -53,10 +53,10 @@ export const liveWords: InBoth<LiveWords> = {
           : `Process ${process} has compared the books: ${differences} differences.`,
     },
     queues: {
-      title: 'The queues',
+      title: 'The queues for the lock of the product',
       none: 'No caller waits.',
       process: (number) => `process ${number}`,
-      inside: (count) => `${count} inside`,
+      holds: 'holds the lock',
       waiting: (count) => `${count} waiting`,
       more: (count) => `+ ${count}`,
     },
@@ -87,11 +87,11 @@ export const liveWords: InBoth<LiveWords> = {
           : `进程 ${process} 已对账：${differences} 处不符。`,
     },
     queues: {
-      title: '等待队列',
+      title: '商品锁的等待队列',
       none: '没有等待者。',
       process: (number) => `进程 ${number}`,
-      inside: (count) => `${count} 个持有`,
-      waiting: (count) => `${count} 个等待`,
+      holds: '持有 1',
+      waiting: (count) => `等待 ${count}`,
       more: (count) => `+ ${count}`,
     },
     chart: {
