@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Doors } from '../../apps/seckill-demo/src/arena/doors.js';
 import { rush } from '../../apps/seckill-demo/src/arena/load-run.js';
+import { QueueWatch } from '../../apps/seckill-demo/src/arena/queue-watch.js';
 import { EXPECTED } from '../../apps/seckill-demo/src/arena/expected-matrix.js';
 import { STRATEGY_NAMES } from '../../apps/seckill-demo/src/strategies/strategy.js';
 import { eventually } from '../support/eventually.js';
@@ -34,6 +35,14 @@ describe('rush with one process', () => {
       outcome: 'exact',
       ledgerDifference: 0,
     });
+  });
+
+  it('measures a fair lock at its queue in Redis', async () => {
+    const plan = { strategy: 'fair', productId: 'line', stock: 8, buyers: 24 } as const;
+    const watchQueue = () => QueueWatch.of(shop.redis, 'product_line');
+    const result = await rush(shop.fleet, { ...plan, watchQueue });
+    // Another key than that of the queue would leave it undefined.
+    expect(result).toMatchObject({ outcome: 'exact', overtaken: 0 });
   });
 
   it('makes the failures certain with the smallest crowd that can fail', async () => {

@@ -13,6 +13,7 @@ import type { Options } from '../options/parse.mjs';
 import { rush } from './load-run.js';
 import { HASTY_SCENES, PATIENT_SCENES } from './parts/scenes.js';
 import type { PartScene } from './parts/scenes.js';
+import { QueueWatch } from './queue-watch.js';
 import { Reporter } from './reporter.js';
 import { sourcesOf } from './sources.js';
 import type { Steps } from './steps.js';
@@ -159,13 +160,16 @@ export class Arena {
   #rush(fleet: ClusterFleet, cell: RushCell, doors?: Doors): Promise<void> {
     const { stock, buyers } = this.options;
     const { strategy, kind } = cell;
+    const { client, keyPrefix } = this.redis;
     const productId = this.#reporter.newProduct(cell);
+    const lock = `${keyPrefix}product_${productId}`;
     const { onAnswer } = this.#reporter.of(cell);
     return this.#play(cell, async () => ({
       kind,
       ...(await rush(fleet, {
         ...{ strategy, productId, stock, buyers, doors, onAnswer },
         countCommands: () => this.redis.commands(),
+        watchQueue: strategy === 'fair' ? () => QueueWatch.of(client, lock) : undefined,
         allRead: kind === 'duel',
       })),
     }));

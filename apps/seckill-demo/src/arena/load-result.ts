@@ -27,8 +27,9 @@ export interface LoadResult {
   /** Commands that Redis has run per buyer, including those in scripts. */
   readonly commandsPerOrder?: number | undefined;
   /**
-   * The percentage of pairs of buyers with a piece that did not buy in order of arrival. 0: a
-   * queue; 50: chance. Undefined if two buyers bought the same piece.
+   * The percentage of pairs of buyers with a piece that did not buy in the order of their requests.
+   * For a fair lock, of all pairs in its queue in Redis: there its promise begins. 0: a queue; 50:
+   * chance. Undefined if two buyers bought the same piece.
    */
   readonly overtaken?: number | undefined;
   readonly outcome: LoadOutcome;
@@ -45,6 +46,8 @@ export interface LoadRun {
   readonly state: ProductState;
   /** Commands that Redis has run meanwhile. */
   readonly commands?: number | undefined;
+  /** In percent of the pairs in the queue in Redis; absent without such a queue. */
+  readonly overtaken?: number | undefined;
 }
 
 const SOLD = 201;
@@ -95,7 +98,8 @@ export function summarise(run: LoadRun): LoadResult {
     ...(run.commands !== undefined && {
       commandsPerOrder: oneDecimal(run.commands / Math.max(1, answers.length)),
     }),
-    overtaken: overtakenAmong(orders.map(remainingAfter)),
+    overtaken:
+      'overtaken' in run ? rounded(run.overtaken) : overtakenAmong(orders.map(remainingAfter)),
     outcome: outcomeOf(figures),
   };
 }
@@ -109,6 +113,10 @@ export function inversionsIn(left: readonly number[]): number {
 
 export function remainingAfter({ body }: Answer): number {
   return (JSON.parse(body) as { remaining: number }).remaining;
+}
+
+function rounded(share: number | undefined): number | undefined {
+  return share === undefined ? undefined : oneDecimal(share);
 }
 
 function overtakenAmong(left: readonly number[]): number | undefined {

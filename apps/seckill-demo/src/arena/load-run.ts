@@ -7,7 +7,8 @@ import { Doors } from './doors.js';
 import { ordersHeld, STEP_LIMIT_MS } from './fleet.js';
 import type { Fleet } from './fleet.js';
 import { isBusy, summarise } from './load-result.js';
-import type { LoadResult } from './load-result.js';
+import type { LoadResult, LoadRun } from './load-result.js';
+import type { QueueWatch } from './queue-watch.js';
 
 export interface Rush {
   readonly strategy: StrategyName;
@@ -20,6 +21,8 @@ export interface Rush {
   readonly doors?: Doors | undefined;
   /** Resolves with the number of commands that Redis has run so far. */
   readonly countCommands?: () => Promise<number>;
+  /** Watches the queue of a fair lock, where its promise begins. */
+  readonly watchQueue?: (() => QueueWatch) | undefined;
   /** Receives each answer. */
   readonly onAnswer?: (buyer: string, answer: Answer, sentAt: number) => void;
 }
@@ -34,6 +37,7 @@ export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
   await openSale(fleet.url, productId, stock);
   const crowd = await Buyer.crowd(fleet.url, buyers);
   const certainty = certaintyFor(strategy, fleet, plan);
+  const meter = new Meter(plan);
   try {
     await doors.close(buyers);
     if (certainty !== undefined) await closeEverywhere(fleet, certainty.point, buyers);
@@ -48,24 +52,51 @@ export async function rush(fleet: Fleet, plan: Rush): Promise<LoadResult> {
       }),
     );
     await doors.everybodyThere();
-    const before = await plan.countCommands?.();
+    await meter.start();
     openedAt = performance.now();
     doors.open();
     await certainty?.reached();
     if (certainty !== undefined) openEverywhere(fleet, certainty.point);
     const run = { strategy, processes: fleet.members.length, stock, openedAt };
     const answered = await answers;
-    const after = await plan.countCommands?.();
     return summarise({
-      ...run,
-      answers: answered,
-      ...(before !== undefined && after !== undefined && { commands: after - before }),
+      ...{ ...run, answers: answered, ...(await meter.read()) },
       state: await stateOf(fleet.url, productId),
     });
   } finally {
+    await meter.stop();
     doors.open();
     if (certainty !== undefined) openEverywhere(fleet, certainty.point);
     for (const buyer of crowd) buyer.leave();
+  }
+}
+
+/** Reads in Redis what a rush costs there, and the order of its queue. */
+class Meter {
+  #before: number | undefined;
+  #watch: QueueWatch | undefined;
+
+  constructor(private readonly plan: Rush) {}
+
+  async start(): Promise<void> {
+    this.#before = await this.plan.countCommands?.();
+    this.#watch = this.plan.watchQueue?.();
+  }
+
+  async read(): Promise<Pick<LoadRun, 'commands' | 'overtaken'>> {
+    const queue = await this.stop();
+    const after = await this.plan.countCommands?.();
+    const before = this.#before;
+    return {
+      // The reads of the queue are no cost of the rush.
+      ...(before !== undefined &&
+        after !== undefined && { commands: after - before - (queue?.reads ?? 0) }),
+      ...(queue && { overtaken: queue.overtaken }),
+    };
+  }
+
+  async stop(): Promise<Awaited<ReturnType<QueueWatch['stop']>> | undefined> {
+    return this.#watch?.stop();
   }
 }
 

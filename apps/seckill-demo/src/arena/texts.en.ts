@@ -48,10 +48,9 @@ between read and write until the failure is certain.`,
     (processes) => `overtaken,\n% of pairs,\n${count(processes, 'process', 'es')}`,
   ],
   costNotes: `commands: all commands that Redis ran for a buyer, including those in scripts.
-overtaken: pairs of buyers who did not buy in their order of arrival; 0 is a
-queue, 50 is chance. With two processes, chance decides whose callers reach
-Redis first; a fair lock keeps the order in which they do. -: two buyers bought
-the same piece, or fewer than two bought.`,
+overtaken: pairs of buyers who did not buy in the order of their requests; 0 is
+a queue, 50 is chance. fair: in the order of its queue in Redis, where its
+promise begins. -: two buyers bought the same piece, or fewer than two bought.`,
   strategyTitle: 'The strategies; up to redis-lock, each fixes a flaw of the one before:',
   strategies: {
     naive: 'no lock',

@@ -3,6 +3,7 @@ import type { Answer } from '../buyer.js';
 import { ordersHeld } from '../fleet.js';
 import type { Fleet, Member } from '../fleet.js';
 import { inversionsIn, isSold, remainingAfter } from '../load-result.js';
+import { fairQueueOf } from '../queue-watch.js';
 import type { QueueResult } from './part.js';
 import type { PartPlan } from './part-plan.js';
 import { until } from './until.js';
@@ -61,6 +62,6 @@ async function atTheDoors(fleet: Fleet, member: Member, order: () => void): Prom
 
 /** The queue in Redis shows which of two processes arrived first. */
 function stoodInLine(plan: PartPlan, productId: string, waiters: number): Promise<boolean> {
-  const key = `redisson_lock_queue:{${plan.keyPrefix}product_${productId}}`;
+  const key = fairQueueOf(`${plan.keyPrefix}product_${productId}`);
   return until(async () => (await plan.redis.llen(key)) >= waiters);
 }
