@@ -5,6 +5,7 @@ import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { preferences } from '../preferences.js';
 import { store } from '../store.js';
+import { SIGNS } from '../words.js';
 import { duelWords } from '../words/duel-words.js';
 import './duel-lane.js';
 import type { DuelLane } from './duel-lane.js';
@@ -71,14 +72,14 @@ export class DuelView extends ArenaElement {
       </thead>
       <tbody>
         ${STRATEGIES.map((strategy) => {
-          const { answers, spanMs } = laneOf(store.log.of(`duel/${strategy}`));
+          const { answers, isOver, spanMs } = laneOf(store.log.of(`duel/${strategy}`));
           const sold = answers.filter(({ isSold }) => isSold).length;
           return html`<tr>
             <th scope="row">${strategy}</th>
             <td>${sold}</td>
             <td>${Math.max(0, sold - stock)}</td>
             <td>${answers.length - sold}</td>
-            <td>${Math.round(spanMs)}</td>
+            <td>${isOver ? Math.round(spanMs) : SIGNS.none}</td>
           </tr>`;
         })}
       </tbody>
