@@ -47,8 +47,8 @@ export class HandsView extends ArenaElement {
       timeline-legend {
         margin: 12px 0 20px;
       }
-      .said:empty {
-        display: none;
+      .said {
+        margin: 0;
       }
       @media (max-width: 900px) {
         .columns {
