@@ -40,7 +40,6 @@ describe('parseOptions', () => {
     [['--parts', 'cart,queue'], { parts: ['queue', 'cart'] }],
     [['--parts=none'], { parts: [] }],
     [['--check', '--json'], { mode: 'check', json: true }],
-    [['--tutorial', '--strategies', 'setnx'], { mode: 'tutorial', strategies: ['setnx'] }],
     [['--no-web'], { web: false, open: false }],
     [['--no-open'], { web: true, open: false }],
     [['--check'], { web: false, open: false }],
@@ -93,8 +92,9 @@ describe('parseOptions', () => {
     [['--check', '--strategies', 'none'], '--strategies cannot be "none"'],
     [['--check', '--stock', '300'], '--check needs'],
     [['--check', '--stock', '1'], '--check needs'],
-    [['--tutorial', '--stock', '5'], '--tutorial is always the same sale; leave --stock out'],
+    [['--tutorial', '--stock', '5'], '--tutorial is always the same; leave --stock out'],
     [['--tutorial', '--parts', 'none'], 'leave --parts out'],
+    [['--tutorial', '--strategies', 'setnx'], 'leave --strategies out'],
     [['--tutorial', '--check'], 'leave --check out'],
   ])('refuses %j in one line', (args, message) => {
     const parsed = parseOptions(args, english);

@@ -20,11 +20,11 @@ import { obeyStopSignals } from './arena/stop-signals.js';
 import { Steps } from './arena/steps.js';
 import { Terminal } from './arena/terminal.js';
 import { texts } from './arena/languages.js';
-import { TUTORIAL, tutorialSale } from './arena/tutorial.js';
+import { lessonFlaw, lessonHead, TUTORIAL, tutorialSale } from './arena/tutorial.js';
+import { LESSONS } from './lessons/lessons.js';
 import { openBrowser } from './web/open-browser.js';
 import { openPage } from './web/open-page.js';
 import type { CarryOut } from './web/page.controller.js';
-import { STRATEGY_NAMES } from './strategies/strategy.js';
 
 const UNAVAILABLE = 69;
 const CANNOT_CREATE = 73;
@@ -180,9 +180,10 @@ class Demo {
     };
     const fleet = await ClusterFleet.start({ size: 1, environment, onLine: print, ...care });
     this.#note(this.#say.tutorialLines);
-    for (const strategy of this.options.strategies) {
-      print(this.#say.stage(STRATEGY_NAMES.indexOf(strategy) + 1, strategy));
-      await tutorialSale(fleet, strategy);
+    for (const lesson of LESSONS) {
+      print(lessonHead(lesson, this.options.language));
+      await tutorialSale(fleet, lesson.strategy);
+      print(`${lessonFlaw(lesson, this.options.language)}\n`);
     }
     return 0;
   }

@@ -138,7 +138,9 @@ another process writes 49.`,
   扣减成功，剩余库存：9    sold, 9 left
   获取锁失败，请重新尝试   lock not acquired, try again
   扣减失败，剩余库存不足   not sold, nothing left`,
-  stage: (number, strategy) => `--- ${number}. ${strategy}`,
+  lesson: (number, title, chapter) =>
+    `${number}. ${title} (${chapter === undefined ? 'beyond the tutorial' : `chapter ${chapter}`})`,
+  flaw: (isHarm, cell, why) => `${isHarm ? 'Flaw' : 'Holds'} (${titleOf(cell)}): ${why}`,
   serving: ({ url, pids, product, curls }) =>
     `Selling ${product.stock} pieces of product ${product.id} at ${url} (processes ${pids.join(', ')}). Try:\n` +
     curls.map((curl) => `  ${curl}\n`).join('') +

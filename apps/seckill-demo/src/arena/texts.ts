@@ -71,7 +71,9 @@ export interface Texts {
 
   /** The meaning of the tutorial's log lines. */
   readonly tutorialLines: string;
-  stage(number: number, strategy: StrategyName): string;
+  lesson(number: number, title: string, chapter: string | undefined): string;
+  /** The flaw of a lesson, or the reason why it withstands the faults. */
+  flaw(isHarm: boolean, cell: Cell, why: string): string;
   serving(banner: ServingBanner): string;
   portTaken(port: number): string;
   replaced(pid: number): string;

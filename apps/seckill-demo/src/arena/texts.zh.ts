@@ -121,7 +121,9 @@ EXPIRE 两步的策略，在刚获取锁之后被杀；不使用 GET 与 DEL 两
     `  ${titleOf(cell)}：预期 "${expected}"，实际 "${outcome}"`,
 
   tutorialLines: '教程同款：库存 10，11 人抢购。',
-  stage: (number, strategy) => `--- ${number}. ${strategy}`,
+  lesson: (number, title, chapter) =>
+    `${number}. ${title}（${chapter === undefined ? '教程之外' : `教程 ${chapter}`}）`,
+  flaw: (isHarm, cell, why) => `${isHarm ? '漏洞' : '守住了'}（${titleOf(cell)}）：${why}`,
   serving: ({ url, pids, product, curls }) =>
     `商品 ${product.id} 共 ${product.stock} 件，正在 ${url} 出售（进程 ${pids.join(', ')}）。可以尝试：\n` +
     curls.map((curl) => `  ${curl}\n`).join('') +

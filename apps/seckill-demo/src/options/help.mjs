@@ -50,7 +50,7 @@ const english = {
   badValue: (option, value, allowed) => `${option} cannot be "${value}"; allowed: ${allowed}`,
   takesNoValue: (option) => `${option} takes no value`,
   needsFile: (option) => `${option} needs the name of a file`,
-  notWithTutorial: (option) => `--tutorial is always the same sale; leave ${option} out`,
+  notWithTutorial: (option) => `--tutorial is always the same; leave ${option} out`,
   checkNeedsARush:
     '--check needs --stock of at least 2, and more --buyers than --stock: otherwise nothing can oversell',
   help: `npm run demo [-- options]
@@ -66,8 +66,8 @@ simpler way fails. Then shows the other locks, and serves until Ctrl-C.
   --parts A,B       ${listed('only these other parts of the sale, or "none": ', PART_NAMES)}
   --check           compares the results with the expected matrix, serves
                     nothing, and exits with 0 or 1
-  --tutorial        the tutorial's sale: stock 10, 11 buyers, one process, its
-                    log lines
+  --tutorial        eight lessons on the tutorial's sale (stock 10, 11 buyers):
+                    chapter, changed line, log and flaw of each
   --json            prints the measurements as JSON instead of tables, serves
                     nothing. npm prints its own lines first, -s hides them:
                     npm run -s demo -- --json
@@ -105,7 +105,8 @@ const chinese = {
   --faults A,B      ${listed('只运行这些故障，或 none：', FAULT_NAMES)}
   --parts A,B       ${listed('只运行秒杀的这些其他环节，或 none：', PART_NAMES)}
   --check           与预期矩阵逐格比较，不提供服务，退出码 0 或 1
-  --tutorial        教程同款：库存 10，11 人抢购，单进程，日志与教程一致
+  --tutorial        教程同款的八课：库存 10，11 人抢购，单进程；每课列出章节、
+                    改动的代码、与教程一致的日志，以及漏洞
   --json            以 JSON 输出测量结果，不提供服务。npm 会先输出自己的几行，
                     加 -s 即可去掉：npm run -s demo -- --json
   --record FILE     把运行的每一步写入文件，格式为 NDJSON

@@ -64,7 +64,7 @@ const DECLARED = {
 /** `--tutorial` measures nothing, and its sale is always the same. */
 const NOT_WITH_TUTORIAL = [
   ...['check', 'json', 'record'],
-  ...['stock', 'buyers', 'instances', 'faults', 'parts'],
+  ...['stock', 'buyers', 'instances', 'strategies', 'faults', 'parts'],
 ];
 
 /**
@@ -172,7 +172,7 @@ function modeOf(given, say) {
  * @param {Texts} say
  */
 function refuseSenseless({ mode, strategies, stock, buyers }, say) {
-  if (mode !== 'serve' && strategies.length === 0) {
+  if (mode === 'check' && strategies.length === 0) {
     throw new OptionError(say.badValue('--strategies', 'none', STRATEGY_NAMES.join(', ')));
   }
   if (mode === 'check' && (stock < 2 || buyers <= stock)) {
