@@ -3,18 +3,17 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { compile, compiled } from '../compile.mjs';
-import { RECORDING } from './recording.mjs';
 
 const OUTPUT = fileURLToPath(new URL('../../dist/arena', import.meta.url));
 const SOURCES = new URL('../../apps/seckill-demo/src/', import.meta.url);
-const RUN = 'run.ndjson';
 
 await compile(['apps']);
 const load = (/** @type {string} */ file) =>
   /** @type {Promise<unknown>} */ (import(pathToFileURL(compiled(new URL(file, SOURCES))).href));
-const { pageHtml } = /** @type {typeof import('../../apps/seckill-demo/src/page/page-html.js')} */ (
-  await load('page/page-html.ts')
-);
+const { pageHtml, RECORDED_RUN } =
+  /** @type {typeof import('../../apps/seckill-demo/src/page/page-html.js')} */ (
+    await load('page/page-html.ts')
+  );
 const { pageFiles } =
   /** @type {typeof import('../../apps/seckill-demo/src/web/page-files.js')} */ (
     await load('web/page-files.ts')
@@ -26,6 +25,5 @@ for (const [address, file] of await pageFiles()) {
   mkdirSync(dirname(copy), { recursive: true });
   cpSync(file, copy);
 }
-writeFileSync(join(OUTPUT, 'index.html'), pageHtml({ run: RUN }));
-cpSync(RECORDING, join(OUTPUT, RUN));
+writeFileSync(join(OUTPUT, 'index.html'), pageHtml({ run: RECORDED_RUN }));
 console.log(`The page is in ${OUTPUT}: serve it with any static server.`);

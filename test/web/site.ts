@@ -28,7 +28,7 @@ export function useSite(): Site {
   const answer = async (path: string): Promise<string | Buffer | undefined> => {
     if (path === '/') return pageHtml();
     const file = files.get(`.${path}`);
-    return file === undefined ? runs.get(path.slice(1)) : readFile(file);
+    return runs.get(path.slice(1)) ?? (file === undefined ? undefined : readFile(file));
   };
   const server = createServer((request, response) => {
     const { method = '', url = '/' } = request;

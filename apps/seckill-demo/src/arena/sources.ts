@@ -10,7 +10,7 @@ const FOLDER = 'apps/seckill-demo/src/strategies';
 export async function sourcesOf(
   strategies: readonly StrategyName[],
 ): Promise<Partial<Record<StrategyName, string>>> {
-  const folder = findFolder();
+  const folder = inRepository(FOLDER);
   const sources: Partial<Record<StrategyName, string>> = {};
   for (const strategy of strategies) {
     sources[strategy] = await readFile(join(folder, `${strategy}.ts`), 'utf8');
@@ -18,12 +18,12 @@ export async function sourcesOf(
   return sources;
 }
 
-/** The build lies in a folder of the repository, next to the sources. */
-function findFolder(): string {
+/** Where a file of the repository is: the build lies in a folder of it, next to the sources. */
+export function inRepository(path: string): string {
   let above = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(above, FOLDER, 'naive.ts'))) {
-    if (dirname(above) === above) throw new Error(`${FOLDER} is missing`);
+  while (!existsSync(join(above, path))) {
+    if (dirname(above) === above) throw new Error(`${path} is missing`);
     above = dirname(above);
   }
-  return join(above, FOLDER);
+  return join(above, path);
 }

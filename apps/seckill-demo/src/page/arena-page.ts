@@ -6,15 +6,19 @@ import { ArenaElement } from './arena-element.js';
 import './duel/duel-view.js';
 import { pageStyles } from './page-styles.js';
 import './hands/hands-view.js';
+import './lesson/lesson-view.js';
 import './live/live-view.js';
 import { look } from './look.js';
 import './matrix/comparison-view.js';
 import './matrix/matrix-view.js';
 import type { MatrixView } from './matrix/matrix-view.js';
-import { preferences } from './preferences.js';
+import './page-header.js';
 import './replay/replay-view.js';
+import { scrollToPart } from './scroll-to-part.js';
+import { addressOf, selection } from './selection.js';
 import { connection } from './sources/connection.js';
 import './sources/recording-bar.js';
+import { recording } from './sources/recording.js';
 import './stages/locks-view.js';
 import { pageWords } from './words/page-words.js';
 import type { PagePart } from './words/page-words.js';
@@ -28,30 +32,57 @@ const CELLS_OF: Readonly<Partial<Record<PagePart, ReadonlyArray<Cell['kind']>>>>
   locks: ['part'],
 };
 
-/** The whole page: first the duel, then the matrix, then the commands of a visitor. */
+/** The whole page: a lesson; or the arena, from the duel to the commands of a visitor. */
 @customElement('arena-page')
 export class ArenaPage extends ArenaElement {
   static override readonly styles = [look, pageStyles];
 
+  /** The address that was shown last, and whether its run was known. */
+  #shown = '';
+  /** The recording plays on after the lessons. */
+  #isHeld = false;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    addEventListener('click', this.#repeat);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    removeEventListener('click', this.#repeat);
+  }
+
   protected override render(): TemplateResult {
+    const { lesson } = selection;
+    return html`
+      <page-header .parts=${this.#parts}></page-header>
+      <main>
+        ${lesson === undefined ? this.#arena() : html`<lesson-view .lesson=${lesson}></lesson-view>`}
+      </main>
+    `;
+  }
+
+  protected override updated(): void {
+    this.#holdRecording();
+    const shown = `${location.hash} ${this.page.run === undefined ? '' : 'with its run'}`;
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    if (selection.lesson !== undefined) scrollTo({ top: 0, behavior: 'instant' });
+    this.#showPart();
+  }
+
+  #arena(): TemplateResult {
     const words = this.say(pageWords);
     const { run } = this.page;
     return html`
-      <header>
-        <p class="brand"><b>nestjs-redis-lock</b> <span class="quiet">${this.#status()}</span></p>
-        ${this.#contents()}
-        <div class="switches">${this.#switches()}</div>
-      </header>
-      <main>
-        <h1>${words.headline(run?.buyers ?? 300, run?.stock ?? 100)}</h1>
-        ${this.#section('duel', html`${this.#lead()}<duel-view></duel-view>`)}
-        ${this.#section('matrix', html`<matrix-view></matrix-view><comparison-view></comparison-view>`)}
-        ${this.#section('replay', html`<replay-view @back-to-matrix=${this.#toMatrix}></replay-view>`)}
-        ${this.#section('live', html`<live-view></live-view>`)}
-        ${this.#section('hands', html`<hands-view></hands-view>`)}
-        ${this.#section('locks', html`<locks-view></locks-view>`)}
-        ${connection.state === 'recorded' ? html`<recording-bar></recording-bar>` : nothing}
-      </main>
+      <h1>${words.headline(run?.buyers ?? 300, run?.stock ?? 100)}</h1>
+      ${this.#section('duel', html`${this.#lead()}<duel-view></duel-view>${this.#waysOn()}`)}
+      ${this.#section('matrix', html`<matrix-view></matrix-view><comparison-view></comparison-view>`)}
+      ${this.#section('replay', html`<replay-view .canGoBack=${this.#parts.includes('matrix')} @back-to-matrix=${this.#toMatrix}></replay-view>`)}
+      ${this.#section('live', html`<live-view></live-view>`)}
+      ${this.#section('hands', html`<hands-view></hands-view>`)}
+      ${this.#section('locks', html`<locks-view></locks-view>`)}
+      ${connection.state === 'recorded' ? html`<recording-bar></recording-bar>` : nothing}
     `;
   }
 
@@ -73,50 +104,49 @@ export class ArenaPage extends ArenaElement {
     return html`<p class="quiet">${lead}</p>`;
   }
 
-  #contents(): TemplateResult {
+  #waysOn(): TemplateResult {
     const words = this.say(pageWords);
-    return html`<nav aria-label=${words.contents}>
-      ${this.#parts.map((part) => html`<a href="#${part}" @click=${this.#goTo}>${words.parts[part]}</a>`)}
-    </nav>`;
+    const { run, cells } = this.page;
+    const duel = run?.cells.filter(({ kind }) => kind === 'duel') ?? [];
+    const isOver = duel.length > 0 && duel.every(({ id }) => cells[id]?.outcome !== undefined);
+    return html`<p class="ways">
+      ${
+        this.#parts.includes('matrix')
+          ? html`<a class=${isOver ? 'main' : ''} href=${addressOf.part('matrix')}
+              >${words.toMatrix(isOver)}</a
+            >`
+          : nothing
+      }
+      <a href=${addressOf.lesson(1)}>${words.toLessons}</a>
+    </p>`;
   }
 
-  #status(): TemplateResult {
-    const { state } = connection;
-    const isGood = state === 'live' || state === 'recorded';
-    return html`<span role="status"
-      ><span class=${isGood ? 'right' : ''} aria-hidden="true">${isGood ? '●' : '○'}</span>
-      ${this.say(pageWords).connection[state]}</span
-    >`;
-  }
-
-  #switches(): TemplateResult {
-    const words = this.say(pageWords);
-    const isDark = preferences.theme === 'dark';
-    return html`
-      <button lang=${this.language === 'en' ? 'zh-CN' : 'en'} @click=${this.#switchLanguage}>
-        ${words.otherLanguage}
-      </button>
-      <button @click=${this.#switchTheme}>${isDark ? words.light : words.dark}</button>
-    `;
+  /** A lesson plays its own cell: meanwhile the run waits. */
+  #holdRecording(): void {
+    if (selection.lesson === undefined) {
+      if (this.#isHeld) recording.play();
+      this.#isHeld = false;
+    } else if (recording.isPlaying) {
+      recording.pause();
+      this.#isHeld = true;
+    }
   }
 
   /** The parts are in a shadow tree, where the browser does not find a fragment. */
-  readonly #goTo = (event: MouseEvent): void => {
-    event.preventDefault();
-    if (!(event.currentTarget instanceof HTMLAnchorElement)) return;
-    const part = this.renderRoot.querySelector(event.currentTarget.hash);
-    part?.scrollIntoView({ behavior: preferences.isStill ? 'instant' : 'smooth' });
+  #showPart(): void {
+    const { part } = selection;
+    if (part === undefined || !this.#parts.some((known) => known === part)) return;
+    const section = this.renderRoot.querySelector(`#${part}`);
+    if (section !== null) scrollToPart(section);
+  }
+
+  /** A link to the present address changes nothing, but the visitor may have scrolled away. */
+  readonly #repeat = (event: Event): void => {
+    const link = event.composedPath().find((target) => target instanceof HTMLAnchorElement);
+    if (link !== undefined && link.hash === location.hash) this.#showPart();
   };
 
   readonly #toMatrix = (): void => {
     this.renderRoot.querySelector<MatrixView>('matrix-view')?.focusCell();
-  };
-
-  readonly #switchLanguage = (): void => {
-    preferences.language = preferences.language === 'en' ? 'zh' : 'en';
-  };
-
-  readonly #switchTheme = (): void => {
-    preferences.theme = preferences.theme === 'dark' ? 'light' : 'dark';
   };
 }

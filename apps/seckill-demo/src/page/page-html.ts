@@ -13,6 +13,9 @@ export const PAGE_IMPORTS: Readonly<Record<string, string>> = {
 /** The first module of the page. */
 export const PAGE_ENTRY = './app/page/main.js';
 
+/** The recorded run beside the page, from which the lessons play. */
+export const RECORDED_RUN = 'run.ndjson';
+
 export const LIGHT = `
   --ground: #f7f7f5; --panel: #ffffff; --text: #1b1d21; --muted: #5a606b; --line: #e3e4e6;
   --edge: #8b919c; --accent: #0b5fae; --accent-soft: #e3eef9; --on-accent: #ffffff;
@@ -30,7 +33,8 @@ const STYLE = `
   :root { --sans: system-ui, -apple-system, 'Segoe UI', Roboto, 'PingFang SC', 'Microsoft YaHei',
     'Noto Sans CJK SC', sans-serif; }
   html { font-family: var(--sans); font-size: 16px; line-height: 1.5;
-    -webkit-text-size-adjust: 100%; scroll-padding-block: 12px 96px; }
+    -webkit-text-size-adjust: 100%; scroll-padding-block: 92px 96px; }
+  @media (max-width: 700px) { html { scroll-padding-top: 124px; } }
   body { margin: 0; background: var(--ground); color: var(--text); }
   noscript { display: block; padding: 24px; }`;
 

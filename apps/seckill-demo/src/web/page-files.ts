@@ -2,18 +2,20 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { PAGE_ENTRY, PAGE_IMPORTS } from '../page/page-html.js';
+import { inRepository } from '../arena/sources.js';
+import { PAGE_ENTRY, PAGE_IMPORTS, RECORDED_RUN } from '../page/page-html.js';
 
 const SOURCES = fileURLToPath(new URL('..', import.meta.url));
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g;
 const PACKAGE = /^\.\/modules\/((?:@[^/]+\/)?[^/]+)\/(.+)$/;
 
 /**
- * The files that the page loads, by their addresses: its first module, and all modules that it
- * imports. The server serves no other files.
+ * The files of the page by their addresses: the recorded run, the first module, and all
+ * modules that it imports. The server serves no other files.
  */
 export async function pageFiles(sources = SOURCES): Promise<ReadonlyMap<string, string>> {
-  const files = new Map<string, string>();
+  const recording = inRepository('apps/seckill-demo/recordings/run.ndjson');
+  const files = new Map([[`./${RECORDED_RUN}`, recording]]);
   const open = [PAGE_ENTRY];
   for (let address = open.pop(); address !== undefined; address = open.pop()) {
     if (files.has(address)) continue;

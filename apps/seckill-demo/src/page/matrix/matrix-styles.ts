@@ -37,6 +37,16 @@ export const matrixStyles = css`
     font-size: 0.75rem;
     line-height: 1.3;
   }
+  tbody th a {
+    float: inline-start;
+    min-width: 22px;
+    margin: 1px 8px 0 0;
+    text-align: center;
+    font-size: 0.8125rem;
+    color: var(--accent);
+    border: 1px solid var(--line);
+    border-radius: 6px;
+  }
   tbody tr + tr > * {
     border-top: 1px solid var(--line);
   }

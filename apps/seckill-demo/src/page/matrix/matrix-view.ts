@@ -1,13 +1,17 @@
 import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { customElement } from 'lit/decorators.js';
+import { LESSONS, lessonOf } from '../../lessons/lessons.js';
 import { STRATEGY_NAMES } from '../../options/names.mjs';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { oneLine } from '../replay/shown-cell.js';
-import { selection } from '../selection.js';
+import { addressOf, selection } from '../selection.js';
 import { isRunning, isSurprise } from '../state/cells.js';
-import { comma, outcomeWords, SIGNS, toneOf } from '../words.js';
+import type { CellState } from '../state/cells.js';
+import type { StrategyName } from '../../strategies/strategy.js';
+import { colon, comma, outcomeWords, SIGNS, toneOf } from '../words.js';
+import { lessonWords } from '../words/lesson-words.js';
 import { matrixWords } from '../words/matrix-words.js';
 import { matrixStyles } from './matrix-styles.js';
 import { matrixOf } from './model.js';
@@ -52,7 +56,7 @@ export class MatrixView extends ArenaElement {
           </tr>
         </thead>
         <tbody>
-          ${matrix.rows.map((row) => this.#row(row, entry))}
+          ${matrix.rows.map((row) => this.#row(row, matrix.columns, entry))}
         </tbody>
       </table>
     </div>`;
@@ -64,16 +68,32 @@ export class MatrixView extends ArenaElement {
       : oneLine(this.texts.faults[column.fault]);
   }
 
-  #row({ strategy, cells }: Row, entry: string | undefined): TemplateResult {
+  #row(
+    { strategy, cells }: Row,
+    columns: readonly Column[],
+    entry: string | undefined,
+  ): TemplateResult {
+    const names = columns.map((column) => oneLine(this.#heading(column)));
     return html`<tr>
       <th scope="row">
-        <code>${strategy}</code><span class="quiet">${this.texts.strategies[strategy]}</span>
+        ${this.#lesson(strategy)}<code>${strategy}</code
+        ><span class="quiet">${this.texts.strategies[strategy]}</span>
       </th>
-      ${cells.map((cell) => html`<td>${cell === undefined ? nothing : this.#cell(cell, entry)}</td>`)}
+      ${cells.map((cell, place) => html`<td>${cell === undefined ? nothing : this.#cell(cell, `${strategy}${this.say(comma)}${names[place]}`, entry)}</td>`)}
     </tr>`;
   }
 
-  #cell(cell: MatrixCell, entry: string | undefined): TemplateResult {
+  /** A stage of the tutorial has the number of its lesson. */
+  #lesson(strategy: StrategyName): TemplateResult | typeof nothing {
+    const lesson = lessonOf(strategy);
+    if (lesson === undefined) return nothing;
+    const name = this.say(lessonWords).place(lesson.number, LESSONS.length);
+    return html`<a href=${addressOf.lesson(lesson.number)} aria-label=${name} title=${name}
+      >${lesson.number}</a
+    >`;
+  }
+
+  #cell(cell: MatrixCell, name: string, entry: string | undefined): TemplateResult {
     const words = this.say(matrixWords);
     const outcomes = this.say(outcomeWords);
     const played = this.page.cells[cell.id];
@@ -84,21 +104,21 @@ export class MatrixView extends ArenaElement {
     const word =
       outcome === undefined ? words[isRunning(played) ? 'running' : 'pending'] : outcomes[outcome];
     const unlike =
-      isUnlike && expected !== undefined
-        ? html`<span class="hidden">${this.say(comma)}${words.unlike(outcomes[expected])}</span>`
-        : nothing;
+      isUnlike && expected !== undefined ? words.unlike(outcomes[expected]) : undefined;
+    const full = unlike === undefined ? word : `${word}${this.say(comma)}${unlike}`;
     return html`<button
       class="${tone} ${isUnlike ? 'surprise' : ''}"
       data-cell=${cell.id}
       tabindex=${cell.id === entry ? 0 : -1}
       aria-pressed=${selection.cell === cell.id}
-      aria-disabled=${played === undefined}
-      title=${isUnlike && expected !== undefined ? words.unlike(outcomes[expected]) : word}
+      aria-disabled=${!isReplayable(played)}
+      aria-label=${`${name}${this.say(colon)}${full}`}
+      title=${unlike ?? word}
       @click=${this.#choose}
       @focus=${this.#enter}
     >
       <span aria-hidden="true">${isUnlike ? '≠' : signOf(tone)}</span>
-      ${tone === 'pending' || tone === 'none' ? html`<span class="hidden">${word}</span>` : word}${unlike}
+      ${tone === 'pending' || tone === 'none' ? html`<span class="hidden">${word}</span>` : word}${unlike === undefined ? nothing : html`<span class="hidden">${this.say(comma)}${unlike}</span>`}
     </button>`;
   }
 
@@ -134,7 +154,7 @@ export class MatrixView extends ArenaElement {
 
   readonly #choose = ({ currentTarget }: MouseEvent): void => {
     const id = cellOf(currentTarget);
-    if (id !== undefined && this.page.cells[id] !== undefined) selection.choose(id);
+    if (id !== undefined && isReplayable(this.page.cells[id])) selection.choose(id);
   };
 
   readonly #enter = ({ currentTarget }: FocusEvent): void => {
@@ -156,6 +176,11 @@ export class MatrixView extends ArenaElement {
       rows[row]?.findIndex((cell) => cellOf(cell.firstElementChild) === this.#entry) ?? 0;
     rows[row + arrow[0]]?.[column + arrow[1]]?.querySelector('button')?.focus();
   };
+}
+
+/** A cell that has begun, unless it plays nothing. */
+function isReplayable(cell: CellState | undefined): boolean {
+  return cell !== undefined && cell.outcome !== 'none';
 }
 
 function cellOf(target: EventTarget | null): string | undefined {

@@ -1,4 +1,4 @@
-import { css, html, nothing } from 'lit';
+import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import type { Outcome } from '../../arena/cell.js';
@@ -9,58 +9,12 @@ import { replayWords } from '../words/replay-words.js';
 import { blameOf } from './blame.js';
 import type { Blame } from './blame.js';
 import { codeLines } from './code.js';
+import { codeStyles } from './code-styles.js';
 
 /** The strategy as in its source file, with the line that decides the outcome. */
 @customElement('code-panel')
 export class CodePanel extends ArenaElement {
-  static override readonly styles = [
-    look,
-    css`
-      pre {
-        margin: 8px 0 0;
-        padding: 12px 0;
-        overflow-x: auto;
-        font:
-          0.75rem/1.6 ui-monospace,
-          'SF Mono',
-          Menlo,
-          Consolas,
-          monospace;
-        border: 1px solid var(--line);
-        border-radius: 8px;
-      }
-      .line {
-        display: block;
-        padding: 0 12px 0 0;
-        min-width: max-content;
-      }
-      .line i {
-        display: inline-block;
-        width: 4.2em;
-        padding-inline-end: 1em;
-        text-align: end;
-        font-style: normal;
-        color: var(--muted);
-        user-select: none;
-      }
-      .blamed {
-        background: var(--harm-soft);
-        box-shadow: inset 4px 0 0 var(--harm);
-      }
-      .praised {
-        background: var(--accent-soft);
-        box-shadow: inset 4px 0 0 var(--accent);
-      }
-      .why {
-        display: block;
-        padding: 4px 12px 6px 4.2em;
-        font-family: var(--sans);
-        font-weight: 600;
-        white-space: normal;
-        max-width: 520px;
-      }
-    `,
-  ];
+  static override readonly styles = [look, codeStyles];
 
   @property() strategy: StrategyName | undefined;
   @property() outcome: Outcome | undefined;

@@ -12,3 +12,21 @@ export function playedTo(from: number, sinceMs: number, pace: Pace, scale: TimeS
   if (pace !== 'slow') return from + sinceMs * pace;
   return scale.timeOf(Math.min(1, scale.shareOf(from) + sinceMs / SLOW_MS));
 }
+
+/**
+ * Calls `move` in each frame with the ms since the last one, until it returns false. Returns the
+ * function that ends it.
+ */
+export function eachFrame(move: (passedMs: number) => boolean): () => void {
+  let frame = 0;
+  let last = performance.now();
+  const next = (time: number): void => {
+    const passedMs = Math.max(0, time - last);
+    last = time;
+    if (move(passedMs)) frame = requestAnimationFrame(next);
+  };
+  frame = requestAnimationFrame(next);
+  return () => {
+    cancelAnimationFrame(frame);
+  };
+}

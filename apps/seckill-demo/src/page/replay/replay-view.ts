@@ -1,9 +1,10 @@
 import { html, nothing } from 'lit';
 import type { PropertyValues, TemplateResult } from 'lit';
-import { customElement, query, state } from 'lit/decorators.js';
+import { customElement, property, query, state } from 'lit/decorators.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { preferences } from '../preferences.js';
+import { scrollToPart } from '../scroll-to-part.js';
 import { selection } from '../selection.js';
 import { runningCells } from '../state/cells.js';
 import { store } from '../store.js';
@@ -13,7 +14,7 @@ import { outcomeWords, SIGNS, toneOf } from '../words.js';
 import { replayWords } from '../words/replay-words.js';
 import './code-panel.js';
 import './key-panel.js';
-import { PACES, playedTo } from './playback.js';
+import { eachFrame, PACES, playedTo } from './playback.js';
 import type { Pace } from './playback.js';
 import { replayStyles } from './replay-styles.js';
 import { shownCell, titleOf } from './shown-cell.js';
@@ -27,6 +28,8 @@ export const BACK_TO_MATRIX = 'back-to-matrix';
 export class ReplayView extends ArenaElement {
   static override readonly styles = [look, replayStyles];
 
+  /** The run has a matrix. */
+  @property({ type: Boolean }) canGoBack = false;
   /** The position of the playhead; undefined: at the latest step. */
   @state() private now: number | undefined;
   @state() private isPlaying = false;
@@ -34,24 +37,25 @@ export class ReplayView extends ArenaElement {
   @query('holders-timeline') private readonly timeline!: HoldersTimeline | null;
 
   #chosen: string | undefined;
-  #frame = 0;
+  #endFrames: () => void = () => undefined;
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    cancelAnimationFrame(this.#frame);
+    this.#endFrames();
   }
 
   protected override updated(changed: PropertyValues<this>): void {
     super.updated(changed);
-    if (this.#chosen === selection.cell) return;
+    if (this.#chosen === selection.cell || this.page.run === undefined) return;
     this.#chosen = selection.cell;
     if (this.#chosen === undefined) {
       this.#stop(undefined);
       return;
     }
-    if (preferences.isStill) this.#stop(undefined);
+    const isPlayed = this.page.cells[this.#chosen]?.outcome !== undefined;
+    if (preferences.isStill || !isPlayed) this.#stop(undefined);
     else this.#play(-Infinity);
-    this.scrollIntoView({ behavior: preferences.isStill ? 'instant' : 'smooth' });
+    scrollToPart(this);
     this.renderRoot.querySelector<HTMLElement>('.controls button')?.focus({ preventScroll: true });
   }
 
@@ -62,9 +66,20 @@ export class ReplayView extends ArenaElement {
       <h2>${words.title}</h2>
       <p class="quiet">${words.intro}</p>
       <div class="panel">
+        ${this.#absence(id)}
         ${id === undefined ? html`<p class="quiet">${words.none}</p>` : this.#cell(id)}
       </div>
     `;
+  }
+
+  /** The cell of the address may come later, or never. */
+  #absence(shown: string | undefined): TemplateResult | typeof nothing {
+    const { cell } = selection;
+    const { run } = this.page;
+    if (cell === undefined || cell === shown || run === undefined) return nothing;
+    const { later, never } = this.say(replayWords);
+    const isInRun = run.cells.some(({ id }) => id === cell);
+    return html`<p role="status"><b>${(isInRun ? later : never)(cell)}</b></p>`;
   }
 
   #cell(id: string): TemplateResult {
@@ -104,7 +119,8 @@ export class ReplayView extends ArenaElement {
         ${isLive ? words.following : outcome === undefined ? '' : `${SIGNS[tone]} ${this.say(outcomeWords)[outcome]}`}
       </span>
       ${this.#compare(id)}
-      ${selection.cell === undefined ? nothing : html`<button @click=${this.#back}>${words.back}</button><button @click=${this.#follow}>${words.follow}</button>`}
+      ${selection.cell === undefined || !this.canGoBack ? nothing : html`<button @click=${this.#back}>${words.back}</button>`}
+      ${selection.cell === undefined || this.page.tookMs !== undefined ? nothing : html`<button @click=${this.#follow}>${words.follow}</button>`}
     </header>`;
   }
 
@@ -151,29 +167,22 @@ export class ReplayView extends ArenaElement {
   }
 
   #play(from: number): void {
-    cancelAnimationFrame(this.#frame);
+    this.#endFrames();
     this.isPlaying = true;
-    let start = performance.now();
-    let origin = from;
-    let pace = this.pace;
-    const advance = (time: number): void => {
+    let now = from;
+    this.#endFrames = eachFrame((passedMs) => {
       const { timeline } = this;
-      if (timeline === null) return;
-      if (pace !== this.pace) [start, origin, pace] = [time, this.now ?? origin, this.pace];
-      origin = Math.max(origin, timeline.timeline.from);
-      const now = playedTo(origin, time - start, pace, timeline.scale);
-      if (now >= timeline.timeline.to) {
-        this.#stop(undefined);
-        return;
-      }
-      this.now = now;
-      this.#frame = requestAnimationFrame(advance);
-    };
-    this.#frame = requestAnimationFrame(advance);
+      if (timeline === null) return false;
+      const { from: start, to } = timeline.timeline;
+      now = playedTo(Math.max(now, start), passedMs, this.pace, timeline.scale);
+      if (now >= to) this.#stop(undefined);
+      else this.now = now;
+      return this.isPlaying;
+    });
   }
 
   #stop(now: number | undefined): void {
-    cancelAnimationFrame(this.#frame);
+    this.#endFrames();
     this.isPlaying = false;
     this.now = now;
   }

@@ -1,5 +1,6 @@
 import type { Step } from '../../arena/step.js';
 import { Observable } from '../observable.js';
+import { selection } from '../selection.js';
 import { store } from '../store.js';
 import { connection } from './connection.js';
 
@@ -17,9 +18,9 @@ export class Recording extends Observable {
   #timer: ReturnType<typeof setInterval> | undefined;
   #lastTick = 0;
 
-  /** Sorts late steps by their time. */
+  /** `steps` are in order of time. */
   load(steps: readonly Step[]): void {
-    this.#steps = [...steps].sort((a, b) => a.at - b.at);
+    this.#steps = steps;
     this.seek(this.start);
     this.play();
   }
@@ -80,6 +81,12 @@ export class Recording extends Observable {
     this.#advanceTo(at);
   }
 
+  /** Plays on from the end of this cell, if that is still to come. */
+  skipTo(cell: string): void {
+    const end = this.#steps.find((step) => step.kind === 'cell-ended' && step.cell === cell)?.at;
+    if (end !== undefined && end > this.#now) this.seek(end);
+  }
+
   #tick(): void {
     const tick = performance.now();
     this.#advanceTo(this.#now + (tick - this.#lastTick) * this.#speed);
@@ -100,18 +107,29 @@ export class Recording extends Observable {
 export const recording = new Recording();
 
 export async function playRecording(url: string): Promise<void> {
-  const response = await fetch(url);
-  if (!response.ok) {
-    connection.set('missing');
-    return;
-  }
+  const steps = await recordedSteps(url);
   connection.set('recorded');
-  recording.load(stepsOf(await response.text()));
+  recording.load(steps);
+  const skip = (): void => {
+    if (selection.cell !== undefined) recording.skipTo(selection.cell);
+  };
+  selection.subscribe(skip);
+  skip();
 }
 
-function stepsOf(text: string): Step[] {
-  return text
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => JSON.parse(line) as Step);
+const loaded = new Map<string, Promise<readonly Step[]>>();
+
+/** Resolves with the steps in order of time; loads each file once. Rejects if it cannot be read. */
+export function recordedSteps(url: string): Promise<readonly Step[]> {
+  const steps = loaded.get(url) ?? load(url);
+  loaded.set(url, steps);
+  return steps;
+}
+
+async function load(url: string): Promise<readonly Step[]> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url}: ${response.status}`);
+  const lines = (await response.text()).split('\n').filter((line) => line.trim() !== '');
+  // Steps of another process may be late.
+  return lines.map((line) => JSON.parse(line) as Step).sort((a, b) => a.at - b.at);
 }

@@ -12,6 +12,11 @@ export interface PageWords {
   readonly parts: Readonly<Record<PagePart, string>>;
   readonly player: Readonly<Record<'name' | 'play' | 'pause' | 'speed' | 'position', string>>;
   readonly contents: string;
+  readonly progress: (done: number, all: number) => string;
+  readonly playing: (cell: string) => string;
+  readonly allPlayed: string;
+  readonly toMatrix: (duelIsOver: boolean) => string;
+  readonly toLessons: string;
 }
 
 export type PagePart = 'duel' | 'matrix' | 'replay' | 'live' | 'hands' | 'locks';
@@ -49,6 +54,12 @@ export const pageWords: InBoth<PageWords> = {
       position: 'Position in the run',
     },
     contents: 'On this page',
+    progress: (done, all) => `${done} of ${all} cells`,
+    playing: (cell) => `now ${cell}`,
+    allPlayed: 'the run is over',
+    toMatrix: (duelIsOver) =>
+      duelIsOver ? 'The duel is over. Down to the matrix ↓' : 'Down to the matrix ↓',
+    toLessons: 'Learn it in eight lessons →',
   },
   zh: {
     headline: (buyers, pieces) => `${buyers}\u00a0人抢 ${pieces}\u00a0件，谁能买到？`,
@@ -76,5 +87,10 @@ export const pageWords: InBoth<PageWords> = {
     },
     player: { name: '录像', play: '播放', pause: '暂停', speed: '速度', position: '播放位置' },
     contents: '本页内容',
+    progress: (done, all) => `${done} / ${all} 格`,
+    playing: (cell) => `正在运行 ${cell}`,
+    allPlayed: '运行完毕',
+    toMatrix: (duelIsOver) => (duelIsOver ? '对决结束，往下看矩阵 ↓' : '往下看矩阵 ↓'),
+    toLessons: '八课学会 →',
   },
 };

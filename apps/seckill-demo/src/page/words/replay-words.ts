@@ -7,6 +7,8 @@ export interface ReplayWords {
   readonly follow: string;
   readonly back: string;
   readonly none: string;
+  readonly later: (cell: string) => string;
+  readonly never: (cell: string) => string;
   readonly play: string;
   readonly pause: string;
   readonly speed: string;
@@ -42,6 +44,8 @@ export const replayWords: InBoth<ReplayWords> = {
     follow: 'Follow the run',
     back: 'Back to the matrix',
     none: 'The first cell has not begun.',
+    later: (cell) => `${cell} has not been played yet. It appears here when the run comes to it.`,
+    never: (cell) => `${cell} is not in this run.`,
     play: 'Play',
     pause: 'Pause',
     speed: 'Speed',
@@ -75,6 +79,8 @@ export const replayWords: InBoth<ReplayWords> = {
     follow: '跟随运行',
     back: '回到矩阵',
     none: '第一格尚未开始。',
+    later: (cell) => `${cell} 尚未运行，轮到它时会在这里显示。`,
+    never: (cell) => `这次运行没有 ${cell}。`,
     play: '播放',
     pause: '暂停',
     speed: '速度',
