@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { dirname } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { Command, Step } from '../../apps/seckill-demo/src/arena/step.js';
+import { LESSONS } from '../../apps/seckill-demo/src/lessons/lessons.js';
 import { Steps } from '../../apps/seckill-demo/src/arena/steps.js';
 import { openPage } from '../../apps/seckill-demo/src/web/open-page.js';
 import type { Page as Server } from '../../apps/seckill-demo/src/web/open-page.js';
@@ -97,6 +98,20 @@ describe('the page of the arena', () => {
     };
     expect(await row('fair')).toEqual(['✓ exact', '201', '350', '7.3', '50 %']);
     expect(await row('naive')).toEqual(['✕ oversells', '201', '350', '7.3', '–']);
+    await page.context().close();
+  });
+
+  it('has the lessons, too, from the recorded run beside it', async () => {
+    const page = await visit({ reducedMotion: 'reduce' });
+    await page.getByRole('link', { name: 'Learn it in eight lessons' }).click();
+    await page.getByRole('button', { name: 'Make it fail' }).click();
+    await page.locator('lesson-code .why').waitFor();
+    for (const { number } of LESSONS.slice(1)) {
+      await page.getByRole('link', { name: `${number}`, exact: true }).click();
+      await page.getByRole('button', { name: 'Make it fail' }).waitFor();
+    }
+    await page.getByRole('link', { name: 'Break the shop yourself' }).click();
+    await page.locator('hands-view').waitFor();
     await page.context().close();
   });
 

@@ -11,6 +11,7 @@ const SAME_IN_BOTH: ReadonlySet<string> = new Set([
   ...[...STRATEGY_NAMES, ...FAULT_NAMES, ...PART_NAMES],
   ...'nestjs-redis-lock Redis REDIS_URL Lua Postgres BullMQ CronLock assertHeld'.split(' '),
   ...'SETNX EXPIRE SET NX PX GET DEL DECR nil SQL UPDATE WHERE stock'.split(' '),
+  ...'Redisson Node UUID synchronized finally lock WithLock redis LEASE_LOST token'.split(' '),
   ...'TTL pid ms s p50 p99 A B'.split(' '),
 ]);
 /** Buyers are named by the arena or by themselves. */

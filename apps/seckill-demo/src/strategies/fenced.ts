@@ -13,7 +13,7 @@ import { Sale } from '../seckill/sale.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * After the tutorial: each holder gets a higher number than the holder before. The database refuses
+ * Lesson 8: each holder gets a higher number than the holder before. The database refuses
  * a lower number than it has seen. The orders do not call assertHeld() here, because a process may
  * freeze right after the call. The fence stops such a process as well.
  */

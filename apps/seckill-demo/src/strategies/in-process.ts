@@ -4,7 +4,7 @@ import type { OrderOutcome } from '../seckill/order-outcome.js';
 import { Sale } from '../seckill/sale.js';
 import type { Strategy } from './strategy.js';
 
-/** Stage 2: `synchronized (this)`. Correct in one process, but without effect on other processes. */
+/** Lesson 2: `synchronized (this)`. Correct in one process, but without effect on other processes. */
 @Injectable()
 export class InProcessStrategy implements Strategy {
   readonly #mutex = new Mutex();

@@ -12,7 +12,7 @@ import type { Strategy } from './strategy.js';
 /**
  * After the tutorial: this library's lock in the wrong place. The strategy acquires it inside the
  * transaction, as with @Transactional() above @WithLock(…). So it releases the lock before the
- * commit, and the next buyer reads the old stock. Stage 8 has the right order: the commit is inside
+ * commit, and the next buyer reads the old stock. Lesson 7 has the right order: the commit is inside
  * the lock.
  */
 @Injectable()

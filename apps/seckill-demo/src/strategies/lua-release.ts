@@ -15,7 +15,7 @@ const RELEASE = /* lua */ `
 `;
 
 /**
- * Stage 7: check and delete in one script. It deletes only its own lock. But if the work takes
+ * Lesson 6: check and delete in one script. It deletes only its own lock. But if the work takes
  * longer than the lease, or the process freezes, two holders sell at the same time.
  */
 @Injectable()

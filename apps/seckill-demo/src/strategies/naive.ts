@@ -3,7 +3,7 @@ import type { OrderOutcome } from '../seckill/order-outcome.js';
 import { Sale } from '../seckill/sale.js';
 import type { Strategy } from './strategy.js';
 
-/** Stage 1: no lock. Buyers that read the same stock all sell the same piece. */
+/** Lesson 1: no lock. Buyers that read the same stock all sell the same piece. */
 @Injectable()
 export class NaiveStrategy implements Strategy {
   constructor(private readonly sale: Sale) {}

@@ -10,7 +10,7 @@ import { REDIS, TUTORIAL_LEASE_MS } from '../settings.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * Stage 6: the key contains its owner's UUID, and the owner checks it before the DEL. The lease may
+ * Lesson 5: the key contains its owner's UUID, and the owner checks it before the DEL. The lease may
  * still expire between the check and the DEL.
  */
 @Injectable()

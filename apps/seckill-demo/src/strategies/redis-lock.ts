@@ -7,7 +7,7 @@ import { Sale } from '../seckill/sale.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * Stage 8, and the shop's normal path: this library. A buyer waits for the lock and does not leave.
+ * Lesson 7, and the shop's normal path: this library. A buyer waits for the lock and does not leave.
  * A watchdog renews the lease while the work runs. If the hold may be lost, assertHeld() prevents
  * the write.
  */

@@ -9,7 +9,7 @@ import { REDIS, TUTORIAL_LEASE_MS } from '../settings.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * Stage 5: key and expiry in one command. But if the work takes longer than the lease, the DEL at
+ * Lesson 4: key and expiry in one command. But if the work takes longer than the lease, the DEL at
  * its end deletes the next holder's lock.
  */
 @Injectable()

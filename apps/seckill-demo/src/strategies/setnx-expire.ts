@@ -9,8 +9,8 @@ import { REDIS, TUTORIAL_LEASE_SECONDS } from '../settings.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * Stage 4: SETNX, then EXPIRE. The key of a dead holder now expires, unless the holder dies between
- * the two commands.
+ * Lesson 4, first try: SETNX, then EXPIRE. The key of a dead holder now expires, unless the holder
+ * dies between the two commands.
  */
 @Injectable()
 export class SetnxExpireStrategy implements Strategy {

@@ -9,7 +9,7 @@ import { REDIS } from '../settings.js';
 import type { Strategy } from './strategy.js';
 
 /**
- * Stage 3: SETNX. All processes see the key. A buyer that does not get it gives up at once, even if
+ * Lesson 3: SETNX. All processes see the key. A buyer that does not get it gives up at once, even if
  * there is stock. If the holder dies, the key is never deleted.
  */
 @Injectable()

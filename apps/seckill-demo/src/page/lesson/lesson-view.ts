@@ -10,6 +10,7 @@ import { look } from '../look.js';
 import { preferences } from '../preferences.js';
 import { eachFrame } from '../replay/playback.js';
 import { addressOf } from '../selection.js';
+import { connection } from '../sources/connection.js';
 import '../timeline/holders-timeline.js';
 import type { HoldersTimeline } from '../timeline/holders-timeline.js';
 import { timelineOf } from '../timeline/timeline.js';
@@ -107,8 +108,9 @@ export class LessonView extends ArenaElement {
 
   #aside(): TemplateResult | typeof nothing {
     const { aside } = this.#text;
-    if (this.lesson.aside === undefined || aside === undefined) return nothing;
-    return html`<a class="small" href=${addressOf.cell(this.lesson.aside.id)}>${aside}</a>`;
+    const cell = this.page.run?.cells.find(({ id }) => id === this.lesson.aside?.id);
+    if (cell === undefined || aside === undefined) return nothing;
+    return html`<a class="small" href=${addressOf.cell(cell.id)}>${aside}</a>`;
   }
 
   #question(): TemplateResult {
@@ -161,9 +163,11 @@ export class LessonView extends ArenaElement {
         <a class="main" href=${addressOf.lesson(number + 1)}>${words.next}</a>
       </div>`;
     }
+    const hasMatrix = this.page.run?.cells.some(({ kind }) => kind === 'rush' || kind === 'fault');
+    const toMatrix = html`<a class="main" href=${addressOf.part('matrix')}>${words.toMatrix}</a>`;
+    const toShop = html`<a href=${addressOf.part('hands')}>${words.toShop}</a>`;
     return html`<div class="ways">
-      <a class="main" href=${addressOf.part('matrix')}>${words.toMatrix}</a>
-      <a href=${addressOf.part('hands')}>${words.toShop}</a>
+      ${hasMatrix === true ? toMatrix : nothing} ${connection.state === 'live' ? toShop : nothing}
       <a href=${addressOf.lesson(1)}>${words.again}</a>
     </div>`;
   }
