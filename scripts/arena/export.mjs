@@ -1,8 +1,10 @@
 // Writes the page into a folder for any static server. There it replays the recorded run.
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { compile, compiled } from '../compile.mjs';
+import { writeBundle } from './bundle.mjs';
+import { RECORDING } from './recording.mjs';
 
 const OUTPUT = fileURLToPath(new URL('../../dist/arena', import.meta.url));
 const SOURCES = new URL('../../apps/seckill-demo/src/', import.meta.url);
@@ -10,20 +12,17 @@ const SOURCES = new URL('../../apps/seckill-demo/src/', import.meta.url);
 await compile(['apps']);
 const load = (/** @type {string} */ file) =>
   /** @type {Promise<unknown>} */ (import(pathToFileURL(compiled(new URL(file, SOURCES))).href));
-const { pageHtml, RECORDED_RUN } =
+const { PAGE_ENTRY, pageHtml, RECORDED_RUN } =
   /** @type {typeof import('../../apps/seckill-demo/src/page/page-html.js')} */ (
     await load('page/page-html.ts')
   );
-const { pageFiles } =
+const { addressOf, pageFiles } =
   /** @type {typeof import('../../apps/seckill-demo/src/web/page-files.js')} */ (
     await load('web/page-files.ts')
   );
 
 rmSync(OUTPUT, { recursive: true, force: true });
-for (const [address, file] of await pageFiles()) {
-  const copy = join(OUTPUT, address);
-  mkdirSync(dirname(copy), { recursive: true });
-  cpSync(file, copy);
-}
+await writeBundle(PAGE_ENTRY, await pageFiles(), addressOf, OUTPUT);
 writeFileSync(join(OUTPUT, 'index.html'), pageHtml({ run: RECORDED_RUN }));
+cpSync(RECORDING, join(OUTPUT, RECORDED_RUN));
 console.log(`The page is in ${OUTPUT}: serve it with any static server.`);

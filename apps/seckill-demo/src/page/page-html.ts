@@ -38,6 +38,10 @@ const STYLE = `
   body { margin: 0; background: var(--ground); color: var(--text); }
   noscript { display: block; padding: 24px; }`;
 
+const DESCRIPTION =
+  'Watch 300 buyers at a flash sale of 100 pieces: with which locks on Redis it oversells, and why. ' +
+  '观看 300 名买家抢购 100 件库存：用哪些 Redis 锁会超卖，原因是什么。';
+
 export interface PageOptions {
   /** A recorded run that the page plays if its address names none. */
   readonly run?: string;
@@ -52,6 +56,7 @@ export function pageHtml({ run }: PageOptions = {}): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Flash sale arena · 秒杀擂台</title>
+<meta name="description" content="${DESCRIPTION}">
 <link rel="icon" href="data:,">
 <style>${STYLE}
 </style>

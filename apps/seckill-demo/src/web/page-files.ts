@@ -30,7 +30,7 @@ export async function pageFiles(sources = SOURCES): Promise<ReadonlyMap<string, 
 }
 
 /** Resolved as in a browser, by the import map. Texts that only look like an import lead nowhere. */
-function addressOf(name: string, importer: string): string | undefined {
+export function addressOf(name: string, importer: string): string | undefined {
   if (name.startsWith('.')) return `./${posix.join(dirname(importer), name)}`;
   const exact = PAGE_IMPORTS[name];
   if (exact !== undefined) return exact;

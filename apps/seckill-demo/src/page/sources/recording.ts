@@ -107,8 +107,9 @@ export class Recording extends Observable {
 export const recording = new Recording();
 
 export async function playRecording(url: string): Promise<void> {
-  const steps = await recordedSteps(url);
+  // Said before it has arrived: a text that changes later would move the page.
   connection.set('recorded');
+  const steps = await recordedSteps(url);
   recording.load(steps);
   const skip = (): void => {
     if (selection.cell !== undefined) recording.skipTo(selection.cell);
