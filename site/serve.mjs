@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname } from 'node:path';
+import { createGzip } from 'node:zlib';
 import { fileAt } from './broken-links.mjs';
 
 const HOST = 'http://site';
@@ -28,7 +29,13 @@ export function serverOf(site, base = '/') {
     const file = found ?? fileAt(site, new URL(`${base}404`, HOST), base);
     if (file === undefined) return response.writeHead(404).end();
     const type = TYPES[extname(file)] ?? 'text/plain';
-    response.writeHead(found ? 200 : 404, { 'content-type': `${type}; charset=utf-8` });
-    return createReadStream(file).pipe(response);
+    const headers = { 'content-type': `${type}; charset=utf-8`, vary: 'accept-encoding' };
+    const isSmaller = /\bgzip\b/.test(String(request.headers['accept-encoding']));
+    response.writeHead(found ? 200 : 404, {
+      ...headers,
+      ...(isSmaller && { 'content-encoding': 'gzip' }),
+    });
+    const content = createReadStream(file);
+    return (isSmaller ? content.pipe(createGzip()) : content).pipe(response);
   });
 }
