@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { runStep, StepError } from '../scripts/run-step.mjs';
 import { API, finishApi } from './api.mjs';
 import { brokenLinksIn } from './broken-links.mjs';
+import { drawDiagrams } from './diagrams.mjs';
 import { writeTextsForModels } from './llms.mjs';
 import { markdownOf } from './markdown.mjs';
 import { findPages } from './pages.mjs';
@@ -42,6 +43,7 @@ async function build() {
   await Promise.all([
     step('Reading the docstrings', 'node_modules/typedoc/bin/typedoc', ...TYPEDOC).then(finishApi),
     step('Writing the replay', 'scripts/arena/export.mjs'),
+    drawDiagrams(pages),
   ]);
   await step('Building the pages', 'site/node_modules/vitepress/bin/vitepress.js', 'build', 'site');
   cpSync(join(ROOT, 'dist/arena'), join(SITE, 'arena'), { recursive: true });

@@ -1,5 +1,5 @@
 // A page of the repository, as VitePress takes it: with links of the site.
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pageIn } from './pages.mjs';
@@ -30,7 +30,7 @@ const WORDS = {
  */
 export function markdownOf(page, pages) {
   const linked = withLinks(page.text, page.file, pages);
-  const text = linked.replace(LANGUAGE_LINK, '').replace(PAIR_OF_PICTURES, PAIR_OF_THE_SITE);
+  const text = linked.replace(LANGUAGE_LINK, '').replace(PAIR_OF_PICTURES, pairOfTheSite);
   const matter = {
     ...(page.hasPair ? {} : { i18nRouting: false }),
     ...(page.isInternal ? { search: false } : {}),
@@ -45,8 +45,32 @@ const LANGUAGE_LINK = /(?<=^(?:# .+\n\n)?)\[(?:English|简体中文|中文)\]\([
 /** A reader of the site chooses between light and dark on the site. */
 const PAIR_OF_PICTURES =
   /<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="(.+?)" \/>\s*<img src="(.+?)" (.+?) \/>\s*<\/picture>/g;
-const PAIR_OF_THE_SITE =
-  '<p><img class="in-light" loading="lazy" src="$2" $3 /><img class="in-dark" loading="lazy" src="$1" $3 /></p>';
+
+/**
+ * @param {string} _pair
+ * @param {string} dark
+ * @param {string} light
+ * @param {string} rest
+ */
+function pairOfTheSite(_pair, dark, light, rest) {
+  const drawing = readFileSync(join(ROOT, light.replace('/files/', '')), 'utf8');
+  return `<p>${pairOfPictures(light, dark, rest, drawing)}</p>`;
+}
+
+/**
+ * With their shape, so that the page does not move when they arrive.
+ * @param {string} light
+ * @param {string} dark
+ * @param {string} rest
+ * @param {string} drawing one of them
+ */
+export function pairOfPictures(light, dark, rest, drawing) {
+  const [, width, height] = /viewBox="\S+ \S+ ([\d.]+) ([\d.]+)"/.exec(drawing) ?? [];
+  const style = `style="aspect-ratio: ${width} / ${height}"`;
+  const picture = (/** @type {string} */ theme, /** @type {string} */ address) =>
+    `<img class="in-${theme}" loading="lazy" src="${address}" ${rest} ${style} />`;
+  return picture('light', light) + picture('dark', dark);
+}
 
 /**
  * @param {object} matter

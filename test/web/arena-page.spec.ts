@@ -8,7 +8,7 @@ import { openPage } from '../../apps/seckill-demo/src/web/open-page.js';
 import type { Page as Server } from '../../apps/seckill-demo/src/web/open-page.js';
 import { syntheticRun } from '../demo/page/synthetic-run.js';
 import { compiled } from '../../scripts/compile.mjs';
-import { openBrowser } from './browser.js';
+import { openBrowser } from './browser.mjs';
 import { accessibilityFlaws, tofuOn } from './page-checks.js';
 
 const MODULES = dirname(compiled(new URL('../../apps/seckill-demo/src/demo.ts', import.meta.url)));

@@ -5,7 +5,7 @@ import type { Language } from '../../apps/seckill-demo/src/arena/texts.js';
 import { handsWords } from '../../apps/seckill-demo/src/page/words/hands-words.js';
 import { colon } from '../../apps/seckill-demo/src/page/words.js';
 import { pageWords } from '../../apps/seckill-demo/src/page/words/page-words.js';
-import { openBrowser } from './browser.js';
+import { openBrowser } from './browser.mjs';
 
 export interface Visitor {
   readonly language?: Language;

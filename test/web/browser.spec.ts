@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
-import { openBrowser } from './browser.js';
+import { openBrowser } from './browser.mjs';
 import { accessibilityFlaws, tofuOn } from './page-checks.js';
 
 const PAGE = `<!doctype html>

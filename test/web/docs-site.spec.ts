@@ -10,7 +10,7 @@ import { withLinks } from '../../site/markdown.mjs';
 import { findPages } from '../../site/pages.mjs';
 import { serverOf } from '../../site/serve.mjs';
 import { eventually } from '../support/eventually.js';
-import { openBrowser } from './browser.js';
+import { openBrowser } from './browser.mjs';
 import { accessibilityFlaws } from './page-checks.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -102,9 +102,16 @@ describe('the site of the docs', () => {
     'draws the diagrams of %s',
     async (address, count) => {
       const page = await open(address, { viewport: PHONE });
-      await eventually(async () => expect(await page.locator('.diagram svg').count()).toBe(count), {
-        withinMs: 20_000,
-      });
+      for (const theme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme: theme });
+        const shown = page.locator(`.diagram img.in-${theme}:visible:not([alt=""])`);
+        await eventually(async () => expect(await shown.count()).toBe(count));
+        for (const picture of await shown.all()) {
+          await picture.scrollIntoViewIfNeeded();
+          const width = () => picture.evaluate((image: HTMLImageElement) => image.naturalWidth);
+          await eventually(async () => expect(await width()).toBeGreaterThan(300));
+        }
+      }
       expect(await wideOn(page)).toBe(0);
       await page.context().close();
     },

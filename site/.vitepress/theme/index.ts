@@ -2,7 +2,6 @@ import { computed, defineComponent, h, provide } from 'vue';
 import { dataSymbol, onContentUpdated, useData } from 'vitepress';
 import type { Theme } from 'vitepress';
 import DefaultTheme from 'vitepress/theme-without-fonts';
-import MermaidDiagram from './mermaid-diagram.js';
 import './style.css';
 
 /** From a page that only one language has, the menu of languages leads to the home page. */
@@ -19,7 +18,4 @@ const Layout = defineComponent(() => {
 export default {
   extends: DefaultTheme,
   Layout,
-  enhanceApp({ app }) {
-    app.component('MermaidDiagram', MermaidDiagram);
-  },
 } satisfies Theme;

@@ -1,11 +1,13 @@
 import { chromium } from 'playwright-core';
-import type { Browser } from 'playwright-core';
 import { findPrivateChromium, hasPrivateChromium } from '../../scripts/private-chromium.mjs';
 
-/** Started once in a spec file, in `beforeAll`, and closed in `afterAll`. It ends with the tests. */
-export async function openBrowser(): Promise<Browser> {
+/**
+ * The caller closes it: a spec file in `afterAll`. It ends with the process, too.
+ * @param {string[]} args more arguments of Chromium
+ */
+export async function openBrowser(...args) {
   // Elsewhere an installed Chrome has to do.
-  if (!hasPrivateChromium) return chromium.launch({ channel: 'chrome' });
+  if (!hasPrivateChromium) return chromium.launch({ channel: 'chrome', args });
   const found = findPrivateChromium();
   if (found === null) throw new Error('No browser: "npm run test:web" unpacks one.');
   return chromium.launch({
@@ -13,6 +15,6 @@ export async function openBrowser(): Promise<Browser> {
     // In the C locale, `navigator.language` is no language that Intl knows.
     env: { ...process.env, LC_ALL: 'en_US.UTF-8', ...found.env },
     // Letters have the same widths on every machine.
-    args: ['--font-render-hinting=none'],
+    args: ['--font-render-hinting=none', ...args],
   });
 }
