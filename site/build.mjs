@@ -16,6 +16,8 @@ const PAGES = join(ROOT, 'dist/site-pages');
 const SITE = join(ROOT, 'dist/site');
 const TYPEDOC = [
   ...['--options', 'libs/redis-lock/typedoc.json', '--plugin', 'typedoc-plugin-markdown'],
+  ...['--plugin', './site/throws.mjs', '--excludeExternals'],
+  ...['--preservedTypeAnnotationTags', '@throws', '--sort', 'source-order'],
   ...['--out', API, '--entryFileName', 'index', '--hidePageHeader', '--hideBreadcrumbs'],
   ...['--useCodeBlocks', '--parametersFormat', 'table', '--hideGroupHeadings'],
 ];

@@ -1,7 +1,7 @@
 // The texts for language models: each page as Markdown, their list, and all of them in one file.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { API, entriesOf, importOf } from './api.mjs';
+import { API, apiGroups } from './api.mjs';
 import { sentenceOf } from './markdown.mjs';
 import { sectionsOf } from './pages.mjs';
 import { BASE } from './settings.mjs';
@@ -31,7 +31,11 @@ export function writeTextsForModels(pages, sources, site) {
     return `## ${title}\n\n${lines.join('\n')}\n`;
   });
   cpSync(API, join(site, 'api'), { recursive: true });
-  const api = entriesOf().map((entry) => `- [${importOf(entry)}](${BASE}api/${entry}/index.md)`);
+  const api = apiGroups('en').flatMap((group) =>
+    group.pages.map(({ name, address, sentence }) => {
+      return `- [${name}](${BASE}${fileOf(address)}): ${sentence}`;
+    }),
+  );
   writeFileSync(
     join(site, 'llms.txt'),
     [head, ...lists, `## API\n\n${api.join('\n')}\n`].join('\n'),

@@ -32,8 +32,9 @@ export function markdownOf(page, pages) {
   const linked = withLinks(page.text, page.file, pages);
   const text = linked.replace(LANGUAGE_LINK, '').replace(PAIR_OF_PICTURES, pairOfTheSite);
   const matter = {
-    ...(page.hasPair ? {} : { i18nRouting: false }),
-    ...(page.isInternal ? { search: false } : {}),
+    ...(!page.hasPair && { i18nRouting: false }),
+    ...(page.isInternal && { search: false }),
+    ...(page.name !== 'index' && { description: sentenceOf(page.text) }),
   };
   if (page.name === 'index') return homeOf(text, page, pages);
   return withMatter(matter, page.name === 'flash-sale' ? withReplay(text, page) : text);

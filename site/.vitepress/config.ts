@@ -56,7 +56,7 @@ export default defineConfig({
           { text: 'API', link: '/api/' },
           { text: 'Arena', link: '/arena/?lang=en', target: '_self', noIcon: true },
         ],
-        sidebar: { '/api/': apiSidebar(), '/': sidebarIn('en') },
+        sidebar: { '/api/': apiSidebar('en'), '/': sidebarIn('en') },
       },
     },
     zh: {
@@ -66,10 +66,10 @@ export default defineConfig({
       themeConfig: {
         nav: [
           { text: '文档', link: '/zh/quick-start' },
-          { text: 'API', link: '/api/' },
+          { text: 'API', link: '/zh/api/' },
           { text: '秒杀擂台', link: '/arena/?lang=zh', target: '_self', noIcon: true },
         ],
-        sidebar: { '/zh/': sidebarIn('zh') },
+        sidebar: { '/zh/api/': apiSidebar('zh'), '/zh/': sidebarIn('zh') },
         ...chineseWords.theme,
       },
     },

@@ -119,13 +119,13 @@ describe('the site of the docs', () => {
 
   it.each([
     ['/', 'Search', 'fair lock', '/fair-lock#fair-lock'],
-    [
-      '/',
-      'Search',
-      'LockTimeoutError',
-      '/api/core/classes/LockTimeoutError#class-locktimeouterror',
-    ],
-    ['/zh/', '搜索', '公平锁', '/zh/'],
+    ['/', 'Search', 'read-write', '/read-write-lock#read-write-lock'],
+    ['/', 'Search', 'LockTimeoutError', '/api/core/classes/LockTimeoutError#locktimeouterror'],
+    ['/', 'Search', 'reentrant', '/lock#reentrant-lock'],
+    ['/zh/', '搜索', '公平锁', '/zh/fair-lock#公平锁'],
+    ['/zh/', '搜索', '读写锁', '/zh/read-write-lock#读写锁'],
+    ['/zh/', '搜索', '看门狗', '/zh/'],
+    ['/zh/', '搜索', 'LockHealthIndicator', '/zh/api/#观测与管理'],
   ])('finds from %s by %s: %s', async (address, button, words, first) => {
     const page = await open(address);
     await page.getByRole('button', { name: button }).first().click();
@@ -190,6 +190,17 @@ describe('the site of the docs', () => {
       expect([address, own]).toEqual([address, []]);
       await page.context().close();
     }
+  });
+
+  it('shows the signature of most calls first, and the errors of a call by name', async () => {
+    const page = await open('/api/index/functions/WithLock');
+    const signatures = await page.locator('main .language-ts code').allInnerTexts();
+    expect(signatures.filter((code) => code.startsWith('function'))).toEqual([
+      expect.stringContaining('LockedMethodDecorator'),
+      expect.stringContaining('MethodDecorator'),
+    ]);
+    expect(await page.locator('main li a[href$="LockConfigurationError"]').count()).toBe(2);
+    await page.context().close();
   });
 
   it('asks no other host for anything, and has no errors', () => {

@@ -61,7 +61,7 @@ interface LoggedLockOptions extends RedisLockOptions {
   readonly logAcquisitions?: boolean | undefined;
 }
 
-/** The options of `forRoot`. */
+/** The options of `forRoot`: {@link RedisLockOptions}, `name`, `isGlobal` and `logAcquisitions`. */
 export type RedisLockModuleOptions = LoggedLockOptions & Extras;
 
 /** The result of a factory, which cannot have the options of `Extras`. */
