@@ -28,6 +28,8 @@ const NODE_REDIS = new RegExp(`^${LIB}/node-redis/`);
 const FAMILY = new RegExp(`^${LIB}/family/`);
 const NEST = new RegExp(`^${LIB}/nest/`);
 const TESTING = new RegExp(`^${LIB}/testing/`);
+/** Redis in process, of the test kit. */
+const SERVER = new RegExp(`^${LIB}/testing/server/`);
 const CLI = new RegExp(`^${LIB}/cli/`);
 /** `check` marks an import of types. */
 const TYPES_OF_IOREDIS = /^type ioredis$/;
@@ -134,6 +136,16 @@ const ROOMS = [
     files: new RegExp(`^${LIB}/`),
     allows: (file) => [integration(posix.basename(file, '.ts')), TESTING],
     says: 'the surface of a subpath exports what its own room holds',
+  },
+  {
+    files: /^libs\/world\//,
+    allows: () => [CORE, CONNECTION, SERVER, /^libs\/world\//],
+    says: 'the world imports core, the connection and the server in process only',
+  },
+  {
+    files: /^apps\/seckill-demo\/src\/playground\//,
+    allows: () => [/^apps\//, /^libs\//],
+    says: 'the playground runs the library in a world, and imports nothing but both and the demo',
   },
   {
     files: /^(apps|examples)\//,

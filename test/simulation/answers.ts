@@ -10,7 +10,7 @@ import {
 import type { Lease } from '../../libs/redis-lock/src/core/api/lease.js';
 import type { AcquireOptions } from '../../libs/redis-lock/src/core/api/lock.js';
 import { of, SLACK_MS, type Asked, type Stay } from './referee.js';
-import type { SimulatedProcess } from './simulated-process.js';
+import type { SimulatedProcess } from '../../libs/world/src/simulated-process.js';
 import type { Simulation } from './simulation.js';
 import type { Way } from './ways.js';
 

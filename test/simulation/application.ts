@@ -11,12 +11,12 @@ import { ReadWriteLockService } from '../../libs/redis-lock/src/primitives/read-
 import { RedLockService } from '../../libs/redis-lock/src/primitives/red-lock/red-lock-service.js';
 import { SemaphoreService } from '../../libs/redis-lock/src/primitives/semaphore/semaphore-service.js';
 import { SimulatedClient } from './ioredis/client.js';
-import type { Mishaps } from './mishaps.js';
+import type { Mishaps } from '../../libs/world/src/mishaps.js';
 import type { Plan } from './plan.js';
-import { SimulatedConnection } from './simulated-connection.js';
-import type { SimulatedProcess } from './simulated-process.js';
+import { SimulatedConnection } from '../../libs/world/src/simulated-connection.js';
+import type { SimulatedProcess } from '../../libs/world/src/simulated-process.js';
 import type { Address } from './simulated-server.js';
-import type { Link, Site } from './link.js';
+import type { Link, Site } from '../../libs/world/src/link.js';
 
 /** The longest lease of any process on a red lock. */
 export const LONGEST_LEASE_MS = 30_000;

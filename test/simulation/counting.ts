@@ -6,7 +6,7 @@ import { byKey } from './by-key.js';
 import { keysOf } from './plan.js';
 import type { Trial } from './primitives.js';
 import { SLACK_MS } from './referee.js';
-import type { SimulatedProcess } from './simulated-process.js';
+import type { SimulatedProcess } from '../../libs/world/src/simulated-process.js';
 import type { Simulation } from './simulation.js';
 
 /** As many permits as a semaphore of a world has. */

@@ -1,8 +1,8 @@
 import type { Application } from './application.js';
-import { MISHAPS, type Mishap, type Mishaps } from './mishaps.js';
+import { MISHAPS, type Mishap, type Mishaps } from '../../libs/world/src/mishaps.js';
 import { OCCASIONS, type FaultName, type Occasion } from './plan.js';
 import { Store } from '../../libs/redis-lock/src/testing/server/store.js';
-import type { SimulatedProcess } from './simulated-process.js';
+import type { SimulatedProcess } from '../../libs/world/src/simulated-process.js';
 import type { Address, SimulatedServer } from './simulated-server.js';
 import type { Simulation } from './simulation.js';
 

@@ -3,7 +3,7 @@ import { outcomeOf } from './answers.js';
 import { byKey } from './by-key.js';
 import type { Trial } from './primitives.js';
 import { SLACK_MS } from './referee.js';
-import type { SimulatedProcess } from './simulated-process.js';
+import type { SimulatedProcess } from '../../libs/world/src/simulated-process.js';
 import type { Simulation } from './simulation.js';
 
 const COUNT = 3;

@@ -1,6 +1,6 @@
 import { Random } from '../support/random.js';
 import type { LockTuning } from '../../libs/redis-lock/src/core/api/settings.js';
-import { MISHAPS, type Mishap } from './mishaps.js';
+import { MISHAPS, type Mishap } from '../../libs/world/src/mishaps.js';
 
 /** Faults that a world brings about by itself, now and then. */
 export const OCCASIONS = [

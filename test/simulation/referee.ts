@@ -10,8 +10,8 @@ import { Outsiders } from './referee/outsiders.js';
 import { Progress } from './referee/progress.js';
 import type { Asked, Promised, Rules, Stay, Violation } from './referee/promises.js';
 import { ReadersAndWriters } from './referee/readers-and-writers.js';
-import type { SimulatedProcess } from './simulated-process.js';
-import type { World } from './world.js';
+import type { SimulatedProcess } from '../../libs/world/src/simulated-process.js';
+import type { World } from '../../libs/world/src/world.js';
 
 export type {
   Asked,

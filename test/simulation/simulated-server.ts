@@ -1,9 +1,9 @@
 import type { Command } from '../../libs/redis-lock/src/testing/server/commands/command.js';
 import { CommandError, SortedSet, Store } from '../../libs/redis-lock/src/testing/server/store.js';
 import { CountingServer } from '../support/in-process/counting-server.js';
-import { EPOCH_MS } from './simulated-process.js';
-import type { Link } from './link.js';
-import type { Actor, World } from './world.js';
+import { EPOCH_MS } from '../../libs/world/src/simulated-process.js';
+import type { Link } from '../../libs/world/src/link.js';
+import type { Actor, World } from '../../libs/world/src/world.js';
 
 interface Write {
   readonly at: number;
@@ -180,7 +180,7 @@ export class SimulatedServer extends CountingServer implements Actor {
   }
 }
 
-/** Leads clients to the server that is the master now. */
+/** A failover gives it another master. */
 export class Address {
   constructor(public master: SimulatedServer) {}
 }

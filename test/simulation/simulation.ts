@@ -5,14 +5,14 @@ import { Faults } from './faults.js';
 import { useTimeOf } from './ioredis/globals.js';
 import { History, type TimedEntry } from './history.js';
 import { JavaSide, REVIVES } from './java/java-side.js';
-import { Mishaps } from './mishaps.js';
+import { Mishaps } from '../../libs/world/src/mishaps.js';
 import type { FaultName, Plan } from './plan.js';
 import { TRIALS, type Trial } from './primitives.js';
 import { Referee, type Rules, type Violation } from './referee.js';
 import { rulesOf } from './rules.js';
-import { SimulatedProcess } from './simulated-process.js';
+import { SimulatedProcess } from '../../libs/world/src/simulated-process.js';
 import { Address, SimulatedServer } from './simulated-server.js';
-import { World } from './world.js';
+import { World } from '../../libs/world/src/world.js';
 
 /** The outcome of a history. */
 export interface Verdict {

@@ -8,7 +8,7 @@ import { CommandError } from '../../../libs/redis-lock/src/testing/server/store.
 import { prepareConnection } from '../../support/open-connection.js';
 import { Session, type Host } from '../../support/in-process/session.js';
 import { InProcessSocket, type Listener, type Receiver } from '../../support/in-process/socket.js';
-import { Link, type Site } from '../link.js';
+import { Link, type Site } from '../../../libs/world/src/link.js';
 import type { Address, SimulatedServer } from '../simulated-server.js';
 
 /** The port of a server, with its sessions. */

@@ -1,5 +1,5 @@
-import { SimulatedProcess } from '../simulated-process.js';
-import { IMMEDIATE, type World } from '../world.js';
+import { SimulatedProcess } from '../../../libs/world/src/simulated-process.js';
+import { IMMEDIATE, type World } from '../../../libs/world/src/world.js';
 
 type Callback = (...args: unknown[]) => void;
 

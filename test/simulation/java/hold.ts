@@ -1,4 +1,4 @@
-import type { SimulatedProcess } from '../simulated-process.js';
+import type { SimulatedProcess } from '../../../libs/world/src/simulated-process.js';
 import type { HeldLease } from '../referee.js';
 import type { JavaObject } from './objects.js';
 

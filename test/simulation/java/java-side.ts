@@ -1,8 +1,8 @@
 import { Random } from '../../support/random.js';
-import { Mishaps } from '../mishaps.js';
+import { Mishaps } from '../../../libs/world/src/mishaps.js';
 import type { FaultName } from '../plan.js';
 import type { Simulation } from '../simulation.js';
-import { SimulatedProcess } from '../simulated-process.js';
+import { SimulatedProcess } from '../../../libs/world/src/simulated-process.js';
 import { Jvm } from './jvm.js';
 import { OBJECTS } from './objects.js';
 import { JavaThread, type Habits } from './thread.js';

@@ -1,7 +1,7 @@
 import type { Random } from '../../support/random.js';
-import type { Site } from '../link.js';
-import { SimulatedConnection } from '../simulated-connection.js';
-import type { SimulatedProcess } from '../simulated-process.js';
+import type { Site } from '../../../libs/world/src/link.js';
+import { SimulatedConnection } from '../../../libs/world/src/simulated-connection.js';
+import type { SimulatedProcess } from '../../../libs/world/src/simulated-process.js';
 import type { Address } from '../simulated-server.js';
 
 /** Owners of Java, and their permits, begin with it. */

@@ -15,7 +15,7 @@ import { RENEW } from '../../../libs/redis-lock/src/primitives/lua/hash-lock.js'
 import { Database } from '../../../libs/redis-lock/src/connection/database.js';
 import { PassThrough } from '../../support/pass-through.js';
 import { member, together } from '../../faults/support/planted.js';
-import type { SimulatedProcess } from '../simulated-process.js';
+import type { SimulatedProcess } from '../../../libs/world/src/simulated-process.js';
 import type { Bug } from './planted.js';
 
 type Around = <R>(

@@ -1,5 +1,5 @@
 import type { LockEvent, LockObserver } from '../../../libs/redis-lock/src/core/api/observer.js';
-import type { SimulatedProcess } from '../simulated-process.js';
+import type { SimulatedProcess } from '../../../libs/world/src/simulated-process.js';
 import type { Facts } from './facts.js';
 
 /** Each hold ends with `released` or `lost`, once. */

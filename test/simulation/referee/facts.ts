@@ -1,6 +1,6 @@
 import type { History } from '../history.js';
-import type { SimulatedProcess } from '../simulated-process.js';
-import type { World } from '../world.js';
+import type { SimulatedProcess } from '../../../libs/world/src/simulated-process.js';
+import type { World } from '../../../libs/world/src/world.js';
 import {
   ON_ITS_WAY_MS,
   rootOf,

@@ -1,4 +1,4 @@
-import type { SimulatedProcess } from '../simulated-process.js';
+import type { SimulatedProcess } from '../../../libs/world/src/simulated-process.js';
 import type { Facts } from './facts.js';
 import { MARGIN_MS, of, ON_ITS_WAY_MS, type Asked, type Stay } from './promises.js';
 

@@ -1,6 +1,6 @@
 import type { Lease } from '../../../libs/redis-lock/src/core/api/lease.js';
 import type { FaultName } from '../plan.js';
-import type { SimulatedProcess } from '../simulated-process.js';
+import type { SimulatedProcess } from '../../../libs/world/src/simulated-process.js';
 import type { Held } from '../states.js';
 
 /** The promises of the library in `docs/guarantees.md`, as the referee calls it. */

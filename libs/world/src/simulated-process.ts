@@ -1,6 +1,6 @@
-import type { Clock } from '../../libs/redis-lock/src/core/time/clock.js';
-import type { Random as Randomness } from '../../libs/redis-lock/src/core/time/random.js';
-import type { Random } from '../support/random.js';
+import type { Clock } from '../../redis-lock/src/core/time/clock.js';
+import type { Random as Randomness } from '../../redis-lock/src/core/time/random.js';
+import type { Random } from './random.js';
 import { IMMEDIATE, TIMER, type Actor, type Event, type World } from './world.js';
 
 /** 2026-01-01, by the wall clock of a world that begins. */

@@ -1,7 +1,7 @@
+import type { RedisServer } from '../../redis-lock/src/testing/server/redis-server.js';
 import type { Mishaps } from './mishaps.js';
 import type { SimulatedProcess } from './simulated-process.js';
-import type { SimulatedServer } from './simulated-server.js';
-import { ARRIVAL, type World } from './world.js';
+import { ARRIVAL, type Actor, type World } from './world.js';
 
 /** The conditions of the network. */
 export interface Weather {
@@ -12,6 +12,19 @@ export interface Weather {
 
 const LEAST_MS = 0.05;
 const USUAL_MS = 0.4;
+
+/** A Redis server of a world. */
+export interface WorldServer extends RedisServer, Actor {
+  readonly isUp: boolean;
+  readonly links: Set<Link>;
+  /** Calls back with the number of replicas that have all writes, after this time at the latest. */
+  whenInStep(replicas: number, ms: number, callback: (have: number) => void): void;
+}
+
+/** Leads clients to the server that is the master now. */
+export interface Address {
+  readonly master: WorldServer;
+}
 
 /** A process, and the world around it. */
 export interface Site {
@@ -35,7 +48,7 @@ export class Link {
   /** @param onBroken the process learns that it is cut */
   constructor(
     private readonly site: Site,
-    readonly server: SimulatedServer,
+    readonly server: WorldServer,
     private readonly onBroken: () => void,
   ) {
     server.links.add(this);

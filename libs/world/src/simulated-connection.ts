@@ -1,22 +1,15 @@
-import {
-  LockBackendError,
-  LockReplicationError,
-} from '../../libs/redis-lock/src/core/api/errors.js';
+import { LockBackendError, LockReplicationError } from '../../redis-lock/src/core/api/errors.js';
 import type {
   ChannelListener,
   KeyPlace,
   RedisConnection,
   Reply,
-} from '../../libs/redis-lock/src/core/redis/connection.js';
-import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
-import {
-  brokenError,
-  shortOfReplicasError,
-} from '../../libs/redis-lock/src/connection/reply-error.js';
-import { replyOf } from '../../libs/redis-lock/src/testing/server/in-process-connection.js';
+} from '../../redis-lock/src/core/redis/connection.js';
+import type { Script } from '../../redis-lock/src/core/redis/script.js';
+import { brokenError, shortOfReplicasError } from '../../redis-lock/src/connection/reply-error.js';
+import { replyOf } from '../../redis-lock/src/testing/server/in-process-connection.js';
 import { Subscriptions } from './subscriptions.js';
-import { Link, type Site } from './link.js';
-import type { Address, SimulatedServer } from './simulated-server.js';
+import { Link, type Address, type Site, type WorldServer } from './link.js';
 
 const PLACE: KeyPlace = { node: '', slot: 0 };
 /** As long as the connection of the library waits for replicas. */
@@ -181,7 +174,7 @@ export class SimulatedConnection implements RedisConnection {
     });
   }
 
-  #execute(server: SimulatedServer, { script, keys, args }: Call): () => unknown {
+  #execute(server: WorldServer, { script, keys, args }: Call): () => unknown {
     try {
       const value = replyOf(server, script, keys, args);
       return () => script.decode(value);

@@ -1,8 +1,7 @@
-import type { ChannelListener } from '../../libs/redis-lock/src/core/redis/connection.js';
-import { bytesOf, textOfBytes } from '../../libs/redis-lock/src/testing/server/bytes.js';
-import type { Subscriber } from '../../libs/redis-lock/src/testing/server/redis-server.js';
-import { Link, type Site } from './link.js';
-import type { Address } from './simulated-server.js';
+import type { ChannelListener } from '../../redis-lock/src/core/redis/connection.js';
+import { bytesOf, textOfBytes } from '../../redis-lock/src/testing/server/bytes.js';
+import type { Subscriber } from '../../redis-lock/src/testing/server/redis-server.js';
+import { Link, type Address, type Site } from './link.js';
 
 /** The pause before the connection for messages is made anew. */
 const AGAIN_MS = 50;

@@ -1,4 +1,4 @@
-import type { Random } from '../support/random.js';
+import type { Random } from './random.js';
 
 /** Node calls back timers first, then reads what has arrived, then runs immediates. */
 export const TIMER = 0;
@@ -35,7 +35,11 @@ export class World {
   readonly #heap: Event[] = [];
   #number = 0;
 
-  constructor(readonly random: Random) {}
+  /** @param turnOver resolves once nothing is left to do in the present turn of the event loop */
+  constructor(
+    readonly random: Random,
+    private readonly turnOver: () => Promise<void> = afterMicrotasks,
+  ) {}
 
   /** The number of events that were made. */
   get events(): number {
@@ -79,7 +83,7 @@ export class World {
       this.now = event.at;
       this.actor = event.actor;
       event.work();
-      await afterMicrotasks();
+      await this.turnOver();
     }
   }
 
