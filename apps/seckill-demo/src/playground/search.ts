@@ -1,0 +1,51 @@
+import { Random } from '../../../../libs/world/src/random.js';
+import type { Experiment, Fault } from './experiment.js';
+import { withFault } from './experiment.js';
+import { run } from './run.js';
+import type { Run } from './run.js';
+
+export interface SearchOptions {
+  /** How many seeds at most. */
+  readonly tries: number;
+  /** The faults to try. None: only the seeds. */
+  readonly kinds: readonly Fault['kind'][];
+  /** Called after each try. */
+  readonly onTry?: (tried: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface Found {
+  readonly tried: number;
+  /** The first run that broke. */
+  readonly broken?: Run;
+}
+
+/**
+ * Tries the next seeds of an experiment until a run breaks. Each seed runs without a fault first.
+ * Then it runs with one: a process is killed or frozen right after one of its steps.
+ */
+export async function search(
+  experiment: Experiment,
+  { tries, kinds, onTry, signal }: SearchOptions,
+): Promise<Found> {
+  for (let tried = 1; tried <= tries && signal?.aborted !== true; tried += 1) {
+    const calm = await run({ ...experiment, seed: experiment.seed + tried - 1, faults: [] });
+    const isBroken = calm.verdict !== 'safe' || kinds.length === 0;
+    const broken = isBroken ? calm : await run(struck(calm, kinds));
+    onTry?.(tried);
+    if (broken.verdict !== 'safe') return { tried, broken };
+    if (tried === tries) return { tried };
+  }
+  return { tried: tries };
+}
+
+/** The same experiment with a fault in a process that does something at that moment. */
+function struck({ experiment, steps }: Run, kinds: SearchOptions['kinds']): Experiment {
+  const random = new Random(`fault ${experiment.seed}`);
+  const moments = steps.filter((step) => step.kind === 'passed');
+  const { at, process } = random.pick(moments);
+  const kind = random.pick(kinds);
+  const ms = Math.round(experiment.leaseMs * (0.8 + 2 * random.next()));
+  const late = random.next() * (0.5 + experiment.latencyMs);
+  return withFault(experiment, { kind, process, at: at + late, ms });
+}
