@@ -100,7 +100,7 @@ async function toJavaScript(filename, source) {
  * @param {string} content
  * @param {Date} [mtime]
  */
-async function write(file, content, mtime = new Date()) {
+export async function write(file, content, mtime = new Date()) {
   const draft = `${file}.${randomUUID()}.tmp`;
   await mkdir(dirname(file), { recursive: true });
   await writeFile(draft, content);

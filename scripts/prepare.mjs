@@ -62,7 +62,7 @@ async function provide(needs) {
   if (needs.library) await buildLibrary();
   await Promise.all([
     needs.postgres && withProgress('Preparing a private Postgres', preparePostgres),
-    needs.demo && compileAll('seckill-demo', ['apps', 'libs', 'scripts']),
+    needs.demo && buildDemo(),
     needs.examples && compileAll('the examples', ['apps', 'examples', 'libs', 'scripts']),
   ]);
 }
@@ -103,6 +103,13 @@ async function buildLibrary() {
 async function compileAll(name, sources) {
   const { compile } = await import('./compile.mjs');
   await withProgress(`Building ${name}`, () => compile(sources));
+}
+
+/** The page of the demo has the playground. */
+async function buildDemo() {
+  await compileAll('seckill-demo', ['apps', 'libs', 'scripts']);
+  const { bundlePlayground } = await import('./playground.mjs');
+  await withProgress('Bundling the playground', bundlePlayground);
 }
 
 /**

@@ -2,6 +2,9 @@ import { minify } from '@swc/core';
 import { readFile } from 'node:fs/promises';
 import { rollup } from 'rollup';
 
+/** The playground shows the functions that it runs. */
+const AS_WRITTEN = 'playground';
+
 /** @typedef {typeof import('../../apps/seckill-demo/src/web/page-files.js')} PageFiles */
 
 /**
@@ -19,11 +22,17 @@ export async function writeBundle(entry, files, addressOf, folder) {
         name: 'page',
         resolveId: (name, importer) => (importer ? addressOf(name, importer) : name),
         load: (address) => readFile(files.get(address) ?? address, 'utf8'),
-        renderChunk: (code) => minify(code, { module: true, compress: true, mangle: true }),
+        renderChunk: (code, { name }) =>
+          name === AS_WRITTEN ? null : minify(code, { module: true, compress: true, mangle: true }),
       },
     ],
   });
   const name = entry.replace(/^\.\//, '');
-  await bundle.write({ dir: folder, entryFileNames: name, chunkFileNames: 'app/[name]-[hash].js' });
+  await bundle.write({
+    dir: folder,
+    entryFileNames: name,
+    chunkFileNames: 'app/[name]-[hash].js',
+    manualChunks: (address) => (address.endsWith(`/${AS_WRITTEN}/bundle.js`) ? AS_WRITTEN : null),
+  });
   await bundle.close();
 }

@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { compile, compiled } from '../compile.mjs';
 import { writeBundle } from './bundle.mjs';
+import { bundlePlayground } from '../playground.mjs';
 import { RECORDING } from './recording.mjs';
 
 const OUTPUT = fileURLToPath(new URL('../../dist/arena', import.meta.url));
 const SOURCES = new URL('../../apps/seckill-demo/src/', import.meta.url);
 
-await compile(['apps']);
+await compile(['apps', 'libs']);
+await bundlePlayground();
 const load = (/** @type {string} */ file) =>
   /** @type {Promise<unknown>} */ (import(pathToFileURL(compiled(new URL(file, SOURCES))).href));
 const { PAGE_ENTRY, pageHtml, RECORDED_RUN } =

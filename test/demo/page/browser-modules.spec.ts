@@ -42,8 +42,8 @@ function loadedModules(): { files: Set<string>; packages: Set<string> } {
 describe('the modules that the page loads', () => {
   const { files, packages } = loadedModules();
 
-  it('need nothing but lit and uPlot', () => {
-    expect([...packages].sort()).toEqual(['lit', 'lit/decorators.js', 'uplot']);
+  it('need nothing but lit, uPlot and the bundle of the playground', () => {
+    expect([...packages].sort()).toEqual(['lit', 'lit/decorators.js', 'playground', 'uplot']);
   });
 
   it('are the files that the server serves, and an export contains', async () => {
@@ -52,7 +52,7 @@ describe('the modules that the page loads', () => {
       .filter((file) => file.startsWith(COMPILED))
       .map((file) => relative(COMPILED, file));
     const loaded = [...files].map((file) => relative(SOURCES, file).replace(/\.ts$/, '.js'));
-    expect(names.sort()).toEqual(loaded.sort());
+    expect(names.sort()).toEqual([...loaded, 'playground/bundle.js'].sort());
     expect(served.length).toBeGreaterThan(names.length);
   });
 });
@@ -60,7 +60,7 @@ describe('the modules that the page loads', () => {
 describe('the document', () => {
   it('finds all beside itself, in whatever folder it lies', () => {
     const addresses = Object.values(PAGE_IMPORTS);
-    expect(addresses.filter((address) => !address.startsWith('./modules/'))).toEqual([]);
+    expect(addresses.filter((address) => !/^\.\/(app|modules)\//.test(address))).toEqual([]);
     expect(pageHtml()).toContain(JSON.stringify({ imports: PAGE_IMPORTS }));
     expect(pageHtml()).not.toMatch(/(src|href)="\//);
   });

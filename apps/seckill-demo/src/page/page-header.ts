@@ -126,6 +126,7 @@ export class PageHeader extends ArenaElement {
             >${this.say(lessonWords).lessons}</a
           >
           ${this.parts.map((part) => html`<a href=${addressOf.part(part)}>${words.parts[part]}</a>`)}
+          <a href=${addressOf.part('playground')}>${words.playground}</a>
         </nav>
         <div class="switches">${this.#switches()}</div>
       </div>

@@ -8,6 +8,8 @@ export const PAGE_IMPORTS: Readonly<Record<string, string>> = {
   '@lit/reactive-element': './modules/@lit/reactive-element/reactive-element.js',
   '@lit/reactive-element/': './modules/@lit/reactive-element/',
   uplot: './modules/uplot/dist/uPlot.esm.js',
+  /** One bundle of the playground's engine: `scripts/playground.mjs` writes it. */
+  playground: './app/playground/bundle.js',
 };
 
 /** The first module of the page. */

@@ -1,6 +1,7 @@
 import type { Lease } from '../../../../libs/redis-lock/src/core/api/lease.js';
 import {
   LeaseLostError,
+  LockError,
   LockTimeoutError,
 } from '../../../../libs/redis-lock/src/core/api/errors.js';
 import type { Random } from '../../../../libs/world/src/random.js';
@@ -50,8 +51,9 @@ export class Order {
       // The write is done: the lock was lost after it.
       if (this.#hasWritten) return { answer: 'sold' };
       if (error instanceof LockTimeoutError) return { answer: 'busy' };
-      const reason = error instanceof LeaseLostError ? error.reason : String(error);
-      return { answer: 'refused', reason };
+      if (error instanceof LeaseLostError) return { answer: 'refused', reason: error.reason };
+      if (error instanceof LockError) return { answer: 'refused', reason: error.code };
+      throw error;
     }
   }
 

@@ -9,6 +9,7 @@ import { Member } from './member.js';
 import { Order } from './order.js';
 import type { Desk } from './order.js';
 import { PlaygroundServer } from './server.js';
+import { turnOver } from './turn-over.js';
 
 /** More than all orders can sell. */
 export const STOCK = 20;
@@ -25,6 +26,8 @@ export interface Run {
   readonly steps: readonly Step[];
   readonly verdict: Verdict;
   readonly oversold?: Oversold | undefined;
+  /** The moment of the second sale, or of the death that leaves the lock. Undefined: safe. */
+  readonly brokenAt?: number | undefined;
   /** Orders that have stored a sale, and the pieces that the stock has lost. */
   readonly orders: number;
   readonly pieces: number;
@@ -44,10 +47,11 @@ class Stage {
   readonly #desk: Desk;
   readonly #members: readonly Member[];
   readonly #open = new Map<Member, number>();
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(private readonly experiment: Experiment) {
     const { seed, processes } = experiment;
-    const world = (this.#world = new World(new Random(`playground ${seed}`)));
+    const world = (this.#world = new World(new Random(`playground ${seed}`), turnOver));
     const server = (this.#server = new PlaygroundServer(world));
     const books = new Books(() => world.now, STOCK);
     const add: Desk['add'] = (happening) => {
@@ -76,10 +80,13 @@ class Stage {
     for (const fault of this.experiment.faults) this.#plan(fault);
     const world = this.#world;
     await world.run(() => this.#isOver || world.now > LONGEST_MS || world.events > MOST_EVENTS);
+    // A defect of the playground is no verdict.
+    if (this.#failure !== undefined) throw this.#failure.error;
     return this.#result();
   }
 
   get #isOver(): boolean {
+    if (this.#failure !== undefined) return true;
     return [...this.#open].every(([{ process }, open]) => process.isDead || open === 0);
   }
 
@@ -88,15 +95,18 @@ class Stage {
     const { callers, processes, workMs } = experiment;
     this.#open.set(member, callers);
     for (let i = 1; i <= callers; i += 1) {
-      const buyer = `${member.number}${String.fromCharCode(96 + i)}`;
+      const buyer = `${member.number}.${i}`;
       const random = this.#world.random.fork(buyer);
       const order = new Order(member, buyer, experiment, random, this.#desk);
       const arrivesAt = 5 + random.next() * workMs * callers * processes * 0.7;
       this.#world.at(
         arrivesAt,
         () => {
-          void order.run().then(() => {
+          const ended = () => {
             this.#open.set(member, (this.#open.get(member) ?? 0) - 1);
+          };
+          order.run().then(ended, (error: unknown) => {
+            this.#failure ??= { error };
           });
         },
         member.process,
@@ -135,7 +145,9 @@ class Stage {
     const verdict = oversold !== undefined ? 'oversold' : isStuck ? 'stuck' : 'safe';
     const pieces = STOCK - books.stock;
     const hash = new Random(JSON.stringify(steps)).fork('hash').next().toString(16).slice(2, 10);
-    return { experiment, steps, verdict, oversold, orders, pieces, hash };
+    const death = steps.findLast((step) => step.kind === 'struck' && step.what === 'killed');
+    const brokenAt = oversold?.at ?? (isStuck ? death?.at : undefined);
+    return { experiment, steps, verdict, oversold, brokenAt, orders, pieces, hash };
   }
 }
 

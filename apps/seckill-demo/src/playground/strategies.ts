@@ -21,13 +21,13 @@ interface Book {
   readonly write: (left: number) => Promise<unknown>;
 }
 
-const plain = ({ redis }: Shop): Book => ({
+export const plain = ({ redis }: Shop): Book => ({
   read: () => redis.get('stock'),
   write: (left) => redis.set('stock', left),
 });
 
 /** Right before the write, the holder checks that it still holds the lock. */
-const asserted = ({ redis }: Shop, lease: Lease): Book => ({
+export const asserted = ({ redis }: Shop, lease: Lease): Book => ({
   read: () => redis.get('stock'),
   write: (left) => {
     lease.assertHeld();
@@ -36,7 +36,7 @@ const asserted = ({ redis }: Shop, lease: Lease): Book => ({
 });
 
 /** Redis refuses the write if a newer holder has written. */
-const guarded = ({ redis, guard }: Shop, { fencingToken }: Lease): Book => ({
+export const guarded = ({ redis, guard }: Shop, { fencingToken }: Lease): Book => ({
   read: () => redis.hget('sale', 'stock'),
   write: (left) => guard.write(fencingToken, 'sale', 'hset', 'stock', left),
 });

@@ -168,6 +168,7 @@ export class LessonView extends ArenaElement {
     const toShop = html`<a href=${addressOf.part('hands')}>${words.toShop}</a>`;
     return html`<div class="ways">
       ${hasMatrix === true ? toMatrix : nothing} ${connection.state === 'live' ? toShop : nothing}
+      <a href=${addressOf.part('playground')}>${words.toPlayground}</a>
       <a href=${addressOf.lesson(1)}>${words.again}</a>
     </div>`;
   }

@@ -20,6 +20,7 @@ export interface LessonWords {
   readonly toMatrix: string;
   readonly again: string;
   readonly toShop: string;
+  readonly toPlayground: string;
   readonly loading: string;
   readonly missing: string;
 }
@@ -45,6 +46,7 @@ export const lessonWords: InBoth<LessonWords> = {
     toMatrix: 'All strategies, all faults: the matrix',
     again: 'From the beginning',
     toShop: 'Break the shop yourself',
+    toPlayground: 'Try each way in the playground',
     loading: 'The recording is loading.',
     missing: 'The recording cannot be read.',
   },
@@ -67,6 +69,7 @@ export const lessonWords: InBoth<LessonWords> = {
     toMatrix: '全部策略与故障：矩阵',
     again: '从头再来',
     toShop: '亲手弄坏它',
+    toPlayground: '到实验台逐个试',
     loading: '正在加载录像。',
     missing: '无法读取录像。',
   },

@@ -17,6 +17,7 @@ export interface PageWords {
   readonly allPlayed: string;
   readonly toMatrix: (duelIsOver: boolean) => string;
   readonly toLessons: string;
+  readonly playground: string;
 }
 
 export type PagePart = 'duel' | 'matrix' | 'replay' | 'live' | 'hands' | 'locks';
@@ -53,6 +54,7 @@ export const pageWords: InBoth<PageWords> = {
       speed: 'Speed',
       position: 'Position in the run',
     },
+    playground: 'Playground',
     contents: 'On this page',
     progress: (done, all) => `${done} of ${all} cells`,
     playing: (cell) => `now ${cell}`,
@@ -86,6 +88,7 @@ export const pageWords: InBoth<PageWords> = {
       locks: '其他锁',
     },
     player: { name: '录像', play: '播放', pause: '暂停', speed: '速度', position: '播放位置' },
+    playground: '实验台',
     contents: '本页内容',
     progress: (done, all) => `${done} / ${all} 格`,
     playing: (cell) => `正在运行 ${cell}`,

@@ -2,6 +2,7 @@ import type { MarkKind } from '../timeline/marks.js';
 import type { InBoth } from '../words.js';
 
 export interface TimelineWords {
+  /** The processes of the playground have no pid: it is their number. */
   readonly process: (number: number | undefined, pid: number) => string;
   readonly marks: Readonly<Record<MarkKind, string>>;
   readonly gaps: Readonly<Record<'frozen' | 'cut' | 'blocked' | 'ended', string>>;
@@ -22,7 +23,10 @@ export interface TimelineWords {
 
 export const timelineWords: InBoth<TimelineWords> = {
   en: {
-    process: (number, pid) => `${number === undefined ? '' : `process ${number} · `}pid ${pid}`,
+    process: (number, pid) =>
+      number === pid
+        ? `process ${pid}`
+        : `${number === undefined ? '' : `process ${number} · `}pid ${pid}`,
     marks: {
       killed: 'killed',
       'lease-ended': 'lease expired',
@@ -76,7 +80,10 @@ export const timelineWords: InBoth<TimelineWords> = {
     leaseOver: 'lease expired at',
   },
   zh: {
-    process: (number, pid) => `${number === undefined ? '' : `进程 ${number} · `}pid ${pid}`,
+    process: (number, pid) =>
+      number === pid
+        ? `进程 ${pid}`
+        : `${number === undefined ? '' : `进程 ${number} · `}pid ${pid}`,
     marks: {
       killed: '被杀',
       'lease-ended': '租约过期',

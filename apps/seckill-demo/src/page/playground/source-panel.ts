@@ -1,0 +1,83 @@
+import { css, html } from 'lit';
+import type { TemplateResult } from 'lit';
+import { customElement, property } from 'lit/decorators.js';
+import type { Step } from '../../arena/step.js';
+import type { GatePoint } from '../../seckill/gate.js';
+import { ArenaElement } from '../arena-element.js';
+import { look } from '../look.js';
+import { playgroundWords } from '../words/playground-words.js';
+
+/** The call that an order has reached, by its text. */
+const CALLS: Readonly<Partial<Record<GatePoint, RegExp>>> = {
+  'lock-set': /\.setnx\(|'NX'|\.using\(/,
+  'before-read': /await read\(/,
+  'before-write': /await write\(/,
+  'before-delete': /\.del\(|\.eval\(/,
+};
+
+/** The code of the strategy, with the call of the latest step. */
+@customElement('source-panel')
+export class SourcePanel extends ArenaElement {
+  static override readonly styles = [
+    look,
+    css`
+      pre {
+        margin: 8px 0 0;
+        padding: 12px 0;
+        overflow-x: auto;
+        font:
+          0.75rem/1.6 ui-monospace,
+          'SF Mono',
+          Menlo,
+          Consolas,
+          monospace;
+        border: 1px solid var(--line);
+        border-radius: 8px;
+      }
+      pre span {
+        display: block;
+        padding: 0 12px;
+        min-width: max-content;
+        min-height: 1.6em;
+      }
+      .reached {
+        background: var(--accent-soft);
+        box-shadow: inset 4px 0 0 var(--accent);
+      }
+      .broken {
+        background: var(--harm-soft);
+        box-shadow: inset 4px 0 0 var(--harm);
+      }
+    `,
+  ];
+
+  @property() source = '';
+  @property({ attribute: false }) steps: readonly Step[] = [];
+  @property({ attribute: false }) now = Infinity;
+  /** The moment at which the run broke. At the end, its call is marked. */
+  @property({ attribute: false }) brokenAt: number | undefined;
+
+  protected override render(): TemplateResult {
+    const words = this.say(playgroundWords);
+    const isBroken = this.now === Infinity && this.brokenAt !== undefined;
+    const call = this.#callAt(isBroken ? (this.brokenAt ?? 0) : this.now);
+    const mark = isBroken ? 'broken' : 'reached';
+    return html`<h3>${words.code}</h3>
+      <pre tabindex="0" role="group" aria-label=${words.code}>
+${this.source
+          .split('\n')
+          .map(
+            (line) =>
+              html`<span class="line ${call?.test(line) === true ? mark : ''}">${line}</span>`,
+          )}</pre>`;
+  }
+
+  #callAt(at: number): RegExp | undefined {
+    const last = this.steps.findLast((step) => step.at <= at && isCall(step));
+    return last?.kind === 'passed' ? CALLS[last.point] : undefined;
+  }
+}
+
+function isCall(step: Step): boolean {
+  return step.kind === 'passed' && CALLS[step.point] !== undefined;
+}

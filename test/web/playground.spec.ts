@@ -1,0 +1,175 @@
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import {
+  FIRST,
+  fromQuery,
+  STRATEGY_NAMES,
+  toQuery,
+} from '../../apps/seckill-demo/src/playground/experiment.js';
+import type { Experiment } from '../../apps/seckill-demo/src/playground/experiment.js';
+import { run } from '../../apps/seckill-demo/src/playground/run.js';
+import type { Run } from '../../apps/seckill-demo/src/playground/run.js';
+import { search } from '../../apps/seckill-demo/src/playground/search.js';
+import { RECORDING } from '../../scripts/arena/recording.mjs';
+import { experimentWords } from '../../apps/seckill-demo/src/page/words/experiment-words.js';
+import { pageWords } from '../../apps/seckill-demo/src/page/words/page-words.js';
+import { playgroundWords } from '../../apps/seckill-demo/src/page/words/playground-words.js';
+import { eventually } from '../support/eventually.js';
+import { oneLine, useBrowser } from './arena-visit.js';
+import type { ArenaPage, Visitor } from './arena-visit.js';
+import { ALL_LOOKS, expectGoodLooks } from './good-looks.js';
+import { useSite } from './site.js';
+
+const words = { ...experimentWords.en, ...playgroundWords.en };
+
+describe('the playground', () => {
+  const site = useSite();
+  const browser = useBrowser();
+  /** A run that breaks. */
+  let failure: Run;
+  let address: string;
+  beforeAll(async () => {
+    site.add('run.ndjson', readFileSync(RECORDING, 'utf8'));
+    const { broken } = await search(FIRST, { tries: 100, kinds: ['freeze'] });
+    if (broken?.oversold === undefined) throw new Error('no seed breaks it');
+    failure = broken;
+    address = toQuery(broken.experiment);
+  });
+  let page: ArenaPage;
+  const open = async (hash: string, visitor: Visitor = { wantsNoMotion: true }) => {
+    page = await browser.open(`${site.url}?run=run.ndjson${hash}`, visitor);
+    return page.page;
+  };
+  const openAt = async (query: string, visitor?: Visitor) => {
+    const shown = await open(`#/playground?${query}`, visitor);
+    await shown.locator('run-verdict .verdict').waitFor();
+    return shown;
+  };
+  const button = (name: string) => page.page.getByRole('button', { name });
+  const verdict = async () =>
+    oneLine(await page.page.locator('run-verdict [role=status]').innerText());
+  const experiment = (): Experiment => fromQuery(page.page.url().split('#/playground?')[1] ?? '');
+  afterEach(() => page.close());
+
+  it('loads nothing before a visitor opens it', async () => {
+    const shown = await open('');
+    await shown.locator('arena-page nav').waitFor();
+    const ofPlayground = () => site.asked.filter((one) => one.includes('/playground/'));
+    const before = ofPlayground();
+    await shown.getByRole('link', { name: pageWords.en.playground }).click();
+    await shown.locator('run-verdict .verdict', { hasText: 'oversold' }).waitFor();
+    expect(before).toEqual(['GET /app/page/playground/open.js']);
+    expect(ofPlayground()).toContain('GET /app/playground/bundle.js');
+    await shown.getByRole('link', { name: words.arena }).click();
+    await shown.locator('arena-page nav').waitFor();
+    expect(await shown.locator('playground-page').count()).toBe(0);
+  });
+
+  it('runs each experiment as Node does', async () => {
+    const shown = await openAt('');
+    const queries = STRATEGY_NAMES.map((strategy) => address.replace('lua-release', strategy));
+    const hashes = await shown.evaluate(async (all) => {
+      const load = (module: string) => import(module) as Promise<Record<string, never>>;
+      const { run: runIt } = (await load('playground')) as unknown as { run: typeof run };
+      const { fromQuery: read } = (await load('/app/playground/experiment.js')) as unknown as {
+        fromQuery: typeof fromQuery;
+      };
+      const found: string[] = [];
+      for (const query of all) found.push((await runIt(read(query))).hash);
+      return found;
+    }, queries);
+    const inNode: string[] = [];
+    for (const query of queries) inNode.push((await run(fromQuery(query))).hash);
+    expect(hashes).toEqual(inNode);
+  });
+
+  it('shows a colleague the same failure by its address', async () => {
+    const shown = await openAt(address);
+    const { oversold, orders, pieces } = failure;
+    const why = words.oversold(oversold?.piece ?? 0, ...(oversold?.callers ?? ['', '']));
+    expect(await verdict()).toBe(`✕ oversold ${why} ${words.books(orders, pieces)}`);
+    expect(await shown.locator('interleaving-table tr.broken').count()).toBe(1);
+    await shown.reload();
+    await shown.locator('run-verdict .verdict').waitFor();
+    expect(experiment()).toEqual(failure.experiment);
+    expect(await verdict()).toMatch(/^✕ oversold/);
+  });
+
+  it('finds a run that breaks, and its address has the seed and the fault', async () => {
+    const shown = await openAt('');
+    expect(await verdict()).toMatch(/^✓ safe in this run/);
+    await button(words.search).click();
+    await shown.locator('run-search [role=status]', { hasText: /^found after/ }).waitFor();
+    await eventually(async () => expect(await verdict()).toMatch(/^✕/));
+    expect(experiment().faults).toHaveLength(1);
+    const again = await run(experiment());
+    expect(again.verdict).not.toBe('safe');
+  });
+
+  it('kills and freezes a process at the playhead; the address has it', async () => {
+    await openAt('strategy=setnx');
+    expect(await button(words.plug(1)).getAttribute('aria-disabled')).toBe('true');
+    const shown = page.page;
+    for (let i = 0; i < 6; i += 1) await button(words.forward).click();
+    await button(words.freeze(2)).click();
+    await shown.locator('interleaving-table', { hasText: 'the process freezes' }).waitFor();
+    await button(words.plug(1)).click();
+    await shown.locator('interleaving-table', { hasText: 'the process is killed' }).waitFor();
+    const { faults } = experiment();
+    expect(faults.map(({ kind, process }) => [kind, process]).sort()).toEqual([
+      ['freeze', 2],
+      ['kill', 1],
+    ]);
+    await button(words.remove(words.fault(faults[0] as never))).click();
+    await eventually(async () => expect(experiment().faults).toHaveLength(1));
+  });
+
+  it('plays, pauses, and plays slowly, for a visitor who wants motion', async () => {
+    const shown = await openAt(address, {});
+    const view = shown.locator('run-view');
+    const press = (name: string) => view.getByRole('button', { name }).click();
+    const later = () => view.locator('interleaving-table tr.later').count();
+    await eventually(async () => expect(await later()).toBeGreaterThan(0));
+    await press('Pause');
+    const rest = await later();
+    await press(words.forward);
+    await eventually(async () => expect(await later()).toBeLessThan(rest));
+    await view.getByLabel('Speed').selectOption('0.25');
+    await press('Play');
+    await eventually(async () => expect(await later()).toBe(0));
+  });
+
+  it('keeps the score of all strategies, with a run to replay for each that breaks', async () => {
+    const shown = await openAt('');
+    await button(words.makeIt).click();
+    const last = shown.locator('score-board tr:has(code:text-is("fenced"))');
+    await last.getByText(words.safe(60)).waitFor({ timeout: 200_000 });
+    const results = await shown
+      .locator('score-board tbody tr')
+      .evaluateAll((rows) =>
+        Object.fromEntries(
+          rows.map((row) => [
+            row.querySelector('code')?.textContent ?? '',
+            row.querySelector('a') === null ? row.children[1]?.textContent.trim() : 'replay',
+          ]),
+        ),
+      );
+    const safe = ['lock', 'fair', 'write-lock', 'fenced'];
+    expect(results).toEqual(
+      Object.fromEntries(
+        STRATEGY_NAMES.map((name) => [
+          name,
+          safe.includes(name) ? expect.stringMatching(/^✓ safe in \d+ seeds$/) : 'replay',
+        ]),
+      ),
+    );
+    await shown.getByRole('link', { name: words.replay('setnx'), exact: true }).click();
+    await eventually(async () => expect(await verdict()).toMatch(/^✕ stuck/));
+  });
+
+  it('can be used by all visitors', async () => {
+    await openAt(address);
+    await expectGoodLooks(page, ALL_LOOKS);
+    expect(page.complaints).toEqual([]);
+  });
+});
