@@ -12,7 +12,9 @@ const SAME_IN_BOTH: ReadonlySet<string> = new Set([
   ...[...STRATEGY_NAMES, ...FAULT_NAMES, ...PART_NAMES, ...PLAYGROUND],
   ...'nestjs-redis-lock Redis REDIS_URL Lua Postgres BullMQ CronLock assertHeld'.split(' '),
   ...'SETNX EXPIRE SET NX PX GET DEL DECR nil SQL UPDATE WHERE stock'.split(' '),
-  ...'Redisson Node UUID synchronized finally lock key await fencing WithLock redis LEASE_LOST token'.split(' '),
+  ...'Redisson Node UUID synchronized finally lock await WithLock redis LEASE_LOST token'.split(
+    ' ',
+  ),
   ...'TTL pid ms s p50 p99 A B'.split(' '),
 ]);
 /** Buyers are named by the arena or by themselves. */

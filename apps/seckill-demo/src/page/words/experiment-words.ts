@@ -67,7 +67,7 @@ export const experimentWords: InBoth<ExperimentWords> = {
   },
   zh: {
     experiment: '实验设置',
-    strategy: '方案或锁',
+    strategy: '策略或锁',
     tutorial: '教程中的各个阶段',
     library: '本库',
     strategies: {
@@ -82,8 +82,8 @@ export const experimentWords: InBoth<ExperimentWords> = {
       lock: '锁，写入前 assertHeld()',
       fair: '公平锁，assertHeld()',
       'write-lock': '写锁，assertHeld()',
-      'fenced-late': '锁，只在写入时校验 fencing token',
-      fenced: '锁，读取前先登记 fencing token',
+      'fenced-late': '锁，只在写入时校验围栏令牌',
+      fenced: '锁，读取前先登记围栏令牌',
     },
     numbers: {
       seed: '种子',
