@@ -1,7 +1,12 @@
 // How fast the server in process of nestjs-redis-lock/testing runs the scripts of the library.
 import { readdirSync, readFileSync } from 'node:fs';
-import { Program } from '../libs/redis-lock/dist/esm/testing/server/program.js';
-import { RedisServer } from '../libs/redis-lock/dist/esm/testing/server/redis-server.js';
+import { compile, importCompiled } from '../scripts/compile.mjs';
+
+// No entry of the package exports the server.
+const SERVER = new URL('../libs/redis-lock/src/testing/server/', import.meta.url);
+await compile(['libs']);
+const { Program } = await importCompiled(new URL('program.ts', SERVER));
+const { RedisServer } = await importCompiled(new URL('redis-server.ts', SERVER));
 
 const ROUNDS = 5;
 const TURNS = 5_000;
@@ -57,8 +62,8 @@ function rate(work) {
 
 const compiling = cpuMs();
 for (const { lua, sha1 } of scripts) new Program(sha1, lua, () => true);
-const compiled = cpuMs() - compiling;
-console.log(`${scripts.length} scripts are ready after ${compiled.toFixed(0)} ms of CPU`);
+const spentMs = cpuMs() - compiling;
+console.log(`${scripts.length} scripts are ready after ${spentMs.toFixed(0)} ms of CPU`);
 for (const [name, work] of Object.entries({ 'lock scripts': locks, 'fair scripts': fairLocks })) {
   const rates = Array.from({ length: ROUNDS }, () => rate(work)).sort((a, b) => a - b);
   const median = Math.round(rates[ROUNDS >> 1]).toLocaleString('en');

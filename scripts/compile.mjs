@@ -2,7 +2,7 @@ import { transform } from '@swc/core';
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { swcOptions } from './swc-options.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -17,6 +17,15 @@ const OUTPUT = join(ROOT, 'node_modules', '.cache', `compiled-${VERSION}`);
  */
 export function compiled(source) {
   return join(OUTPUT, relative(ROOT, fileURLToPath(source))).replace(/\.ts$/, '.js');
+}
+
+/**
+ * Resolves with the module of a source file, once `compile` has run.
+ * @param {URL} source
+ * @returns {Promise<unknown>}
+ */
+export function importCompiled(source) {
+  return import(pathToFileURL(compiled(source)).href);
 }
 
 /**

@@ -21,7 +21,8 @@ const LIBRARY = {
   built: 'libs/redis-lock/dist/cjs/index.d.ts',
   inputs: [
     ...['libs/redis-lock/src', 'libs/redis-lock/tsconfig.lib.json', 'tsconfig.json'],
-    ...['docs', 'README.md', 'README.zh-CN.md', 'LICENSE', 'scripts/library'],
+    ...['docs/errors.md', 'README.md', 'README.zh-CN.md', 'LICENSE'],
+    ...['scripts/library', 'site/settings.mjs'],
   ],
 };
 

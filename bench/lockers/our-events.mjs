@@ -1,10 +1,16 @@
 import { Logger } from '@nestjs/common';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { LockService } from '../../libs/redis-lock/dist/esm/core.js';
-import { REDIS } from '../../libs/redis-lock/dist/esm/family/backend.js';
-import { LockFamily } from '../../libs/redis-lock/dist/esm/family/lock-family.js';
-import { LockLogger } from '../../libs/redis-lock/dist/esm/nest/lock-logger.js';
-import { collectLockMetrics } from '../../libs/redis-lock/dist/esm/prometheus.js';
+import { compile, importCompiled } from '../../scripts/compile.mjs';
+
+// No entry of the package exports all of these.
+const SOURCES = new URL('../../libs/redis-lock/src/', import.meta.url);
+const load = (file) => importCompiled(new URL(file, SOURCES));
+await compile(['libs']);
+const { LockService } = await load('core.ts');
+const { REDIS } = await load('family/backend.ts');
+const { LockFamily } = await load('family/lock-family.ts');
+const { LockLogger } = await load('nest/lock-logger.ts');
+const { collectLockMetrics } = await load('prometheus.ts');
 
 export const label = 'a free lock';
 

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { argv } from 'node:process';
 import { pathToFileURL } from 'node:url';
-import { compile, compiled } from '../compile.mjs';
+import { compile, importCompiled } from '../compile.mjs';
 import { findingsIn, namesIn } from './lua-check.mjs';
 import { differences, settle } from './lua-files.mjs';
 import { declaredScripts } from './scripts.mjs';
@@ -18,7 +18,7 @@ const PARTS = pathToFileURL(join(LIBRARY, 'src/primitives/lua/fragment.ts'));
 const check = argv.includes('--check');
 
 await compile();
-const scripts = await declaredScripts((source) => import(pathToFileURL(compiled(source)).href));
+const scripts = await declaredScripts(importCompiled);
 scripts.sort((a, b) => (a.name < b.name ? -1 : 1));
 const due = new Map(scripts.map(({ name, lua }) => [`${name}.lua`, lua]));
 
@@ -31,7 +31,7 @@ for (const [file, lua] of due)
   for (const { line, says } of findingsIn(lua)) fail(`lua/${file}:${line}: ${says}`);
 
 /** @type {unknown} */
-const parts = await import(pathToFileURL(compiled(PARTS)).href);
+const parts = await importCompiled(PARTS);
 const { FRAGMENTS } = /** @type {Fragments} */ (parts);
 for (const { needs, defines, lua, given } of FRAGMENTS) {
   const found = namesIn(lua);

@@ -6,6 +6,10 @@ import { fileURLToPath } from 'node:url';
 
 export const LIBRARY = fileURLToPath(new URL('../../libs/redis-lock', import.meta.url));
 export const MANIFEST = join(LIBRARY, 'package.json');
+export const CONFIG = join(LIBRARY, 'tsconfig.lib.json');
+export const DIST = join(LIBRARY, 'dist');
+/** The types of each source, until they are bundled. */
+export const TYPES = join(DIST, 'types');
 
 /** The names of the entries: `index`, then those of the subpaths. */
 export function entries() {

@@ -1,55 +1,53 @@
 import { describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { entries, LIBRARY } from '../../scripts/library/surface.mjs';
+import { useRealRedis } from '../support/set-up.js';
 
 const packed = JSON.parse(String(process.env.LIBRARY_FILES)) as string[];
 const sources = readdirSync(join(LIBRARY, 'src'), { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
   .filter((path) => statSync(join(LIBRARY, 'src', path)).isFile());
-const docs = readdirSync(new URL('../../docs/', import.meta.url)).filter((page) =>
-  page.includes('.'),
-);
 
 /** The library's own code has names like these, and what serves its tests must not. */
 const SOURCE = /^([a-z0-9-]+\/)*[a-z0-9-]+(\.[a-z]+)?\.ts$/;
 const OF_TESTS = /(^|[/.-])(spec|test|tests|fixtures?|mocks?|bench|contract|suite)([/.-]|$)/;
+const FORMATS = ['esm', 'cjs'] as const;
 
-function outputsOf(source: string): string[] {
-  const name = source.replace(/\.ts$/, '');
-  const formats = name.startsWith('cli/') ? ['esm'] : ['esm', 'cjs'];
-  return formats.map((format) => `dist/${format}/${name}.js`);
-}
+/** What entries share; metrics and traces have no types in common. */
+const CHUNKS = [
+  'api',
+  'connection',
+  'core',
+  'family',
+  'ioredis',
+  'nest',
+  'node-redis',
+  'primitives',
+];
+const PROGRAMS = [...entries(), ...[...CHUNKS, 'lock-telemetry'].map((name) => `chunks/${name}`)];
+const TYPES = [...entries(), ...CHUNKS.map((name) => `chunks/${name}`)];
+const PAGES = ['CHANGELOG.md', 'LICENSE', 'README.md', 'README.zh-CN.md', 'docs/errors.md'];
 
-const isTypes = (path: string) => path.endsWith('.d.ts');
+const textOf = (path: string) => readFileSync(join(LIBRARY, path), 'utf8');
+const sourcesOf = (map: string) => {
+  const { sources: paths } = JSON.parse(textOf(map)) as { sources: string[] };
+  return paths.map((path) => posix.join(posix.dirname(map), path).replace(/^src\//, ''));
+};
 
 describe('the packed library', () => {
   const own = sources.filter((path) => SOURCE.test(path) && !OF_TESTS.test(path));
 
-  it('holds what was built of each source, the pages of the docs, and nothing else', () => {
-    const pages = [
-      'README.md',
-      'README.zh-CN.md',
-      'LICENSE',
-      ...docs.map((page) => `docs/${page}`),
+  it('has a file for each entry and each room that entries share, and few pages', () => {
+    const programs = [
+      ...FORMATS.flatMap((format) => PROGRAMS.map((name) => `${format}/${name}.js`)),
     ];
-    const made = [...own.flatMap(outputsOf), 'dist/cjs/package.json'];
-    expect(packed.filter((path) => !isTypes(path)).sort()).toEqual(
-      ['package.json', ...pages, ...made].sort(),
-    );
-  });
-
-  it('holds the types of each entry, and those that they import, in both formats', () => {
-    const read = new Set(
-      ['esm', 'cjs'].flatMap((format) => entries().map((name) => `dist/${format}/${name}.d.ts`)),
-    );
-    for (const path of read) {
-      const text = readFileSync(join(LIBRARY, path), 'utf8');
-      for (const [, target = ''] of text.matchAll(/['"](\.{1,2}\/[^'"]+)\.js['"]/g)) {
-        read.add(posix.join(posix.dirname(path), `${target}.d.ts`));
-      }
-    }
-    expect(packed.filter(isTypes).sort()).toEqual([...read].sort());
+    const types = FORMATS.flatMap((format) => TYPES.map((name) => `${format}/${name}.d.ts`));
+    const made = [...programs, 'esm/cli/main.js'].flatMap((path) => [path, `${path}.map`]);
+    const dist = [...made, ...types, 'cjs/package.json'].map((path) => `dist/${path}`);
+    expect([...packed].sort()).toEqual([...dist, ...PAGES, 'package.json'].sort());
   });
 
   it('has sources that are its own, or specs', () => {
@@ -59,21 +57,94 @@ describe('the packed library', () => {
   it('has pages whose links lead to files that are in it too', () => {
     const broken = packed
       .filter((path) => path.endsWith('.md'))
-      .flatMap((page) => {
-        const text = readFileSync(join(LIBRARY, page), 'utf8');
-        return [...text.matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)]
+      .flatMap((page) =>
+        [...textOf(page).matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)]
           .map(([, target = '']) => posix.join(posix.dirname(page), target))
-          .filter((target) => !packed.includes(target));
-      });
+          .filter((target) => !packed.includes(target)),
+      );
     expect(broken).toEqual([]);
   });
 
-  it('has no path of this machine in it, and no map to sources that are not in it', () => {
-    const telling = packed
-      .filter((path) => /\.(js|d\.ts)$/.test(path))
-      .filter((path) =>
-        /sourceMappingURL|file:\/\//.test(readFileSync(join(LIBRARY, path), 'utf8')),
-      );
-    expect(telling).toEqual([]);
+  it('has no path of this machine in it, and maps that name its sources alone', () => {
+    const telling = packed.filter((path) => /\.(js|d\.ts|map)$/.test(path));
+    const places = ['file://', LIBRARY, JSON.stringify(LIBRARY).slice(1, -1)];
+    const tells = (path: string) => places.some((place) => textOf(path).includes(place));
+    expect(telling.filter(tells)).toEqual([]);
+    const mapped = packed.filter((path) => path.endsWith('.map')).flatMap(sourcesOf);
+    expect(mapped.filter((path) => !own.includes(path))).toEqual([]);
+    expect(mapped.length).toBeGreaterThan(own.length);
+  });
+});
+
+describe('an entry of the packed library', () => {
+  const namesIn = (path: string) =>
+    [...textOf(`dist/${path}`).matchAll(/^export \{ (.*) \}/gm)]
+      .flatMap(([, list = '']) => list.split(', '))
+      .filter((name) => !name.startsWith('type '));
+
+  it.each(entries())('has the values that its types promise: %s', (entry) => {
+    const promised = namesIn(`esm/${entry}.d.ts`);
+    expect(promised.length).toBeGreaterThan(0);
+    expect(namesIn(`esm/${entry}.js`).sort()).toEqual(promised.sort());
+  });
+
+  it('has classes under the names of the sources', () => {
+    const programs = packed.filter((path) => path.endsWith('.js'));
+    expect(programs.filter((path) => /\bclass \w+\$\d/.test(textOf(path)))).toEqual([]);
+  });
+});
+
+/** Calls that fail, with the module of a format, as an application that is linked to the package. */
+const failing = (format: string, isMapped: boolean, url: string) => `
+  process.setSourceMapsEnabled(${String(isMapped)});
+  const { openLocks } = await import(${JSON.stringify(moduleOf(format))});
+  const locks = openLocks({ connection: '${url}', nesting: 'refuse' });
+  let stack = '';
+  try {
+    locks.lock.get('');
+  } catch (error) {
+    ({ stack } = error);
+  }
+  const inner = () => locks.lock.acquire('a').catch((error) => error);
+  const outer = () => locks.lock.using('a', () => inner());
+  const { acquiredAt, calledAt } = await outer();
+  await locks.close();
+  console.log(JSON.stringify({ stack, acquiredAt, calledAt }));`;
+
+const moduleOf = (format: string) => pathToFileURL(join(LIBRARY, 'dist', format, 'core.js')).href;
+
+describe.each(FORMATS)('an error of the packed library as %s', (format) => {
+  const redis = useRealRedis();
+  const errorOf = (isMapped: boolean) => {
+    const code = failing(format, isMapped, redis.url);
+    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', code], {
+      encoding: 'utf8',
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
+    return JSON.parse(output) as Record<'stack' | 'acquiredAt' | 'calledAt', string>;
+  };
+
+  it('names classes, methods and the call sites of the application', () => {
+    const { stack, ...sites } = errorOf(false);
+    const [message, thrown, caller] = stack.split('\n');
+    expect(message).toBe('LockKeyError: A lock name must not be empty');
+    expect(thrown).toMatch(`at KeySpace.key (`);
+    expect(thrown).toMatch(new RegExp(`dist/${format}/chunks/core\\.js:\\d+:\\d+\\)$`));
+    expect(caller).toMatch('at LockService.get (');
+    const at = (name: string) => expect.stringMatching(`^at ${name} \\(file:///.*\\[eval1\\]:`);
+    expect(sites).toEqual({ acquiredAt: at('outer'), calledAt: at('inner') });
+  });
+
+  it('has the lines of the sources where source maps are enabled', () => {
+    const { stack, ...sites } = errorOf(true);
+    const places = [...stack.matchAll(/src\/(core\/.*\.ts):(\d+):\d+\)$/gm)].map(
+      ([, file, line]) => textOf(`src/${String(file)}`).split('\n')[Number(line) - 1],
+    );
+    expect(places).toEqual([
+      expect.stringContaining("throw new LockKeyError('A lock name must not be empty'"),
+      expect.stringContaining('const id = [this.context.keys.key(name)'),
+    ]);
+    const at = (name: string) => expect.stringMatching(`^at ${name} \\(file:///.*\\[eval1\\]:`);
+    expect(sites).toEqual({ acquiredAt: at('outer'), calledAt: at('inner') });
   });
 });

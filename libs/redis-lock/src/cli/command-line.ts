@@ -32,7 +32,7 @@ Options:
   --sentinel <name>   the urls are sentinels that know the master by this name
   --ca <file>         the certificate authority of rediss://
   --key-prefix <text> keyPrefix of RedisLockModule
-  --json              for programs; docs/command-line.md has the shape
+  --json              for programs; the docs of the command line have the shape
   --yes               unlock without a confirmation
   --kind <kind>       lock, fair, read, write or semaphore; needed if a writer also reads
   --reason <text>     for the record that unlock prints

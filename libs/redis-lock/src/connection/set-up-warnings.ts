@@ -2,7 +2,7 @@ import { mastersOf, type Client } from './client.js';
 
 const WRITES_LATE =
   'This version of the client writes late, so locks are slower and may expire; ' +
-  'docs/comparison.md names others';
+  'the docs name others, under Comparison';
 
 /** Problems of the client, as far as they show by now, as sentences for the operator. */
 export function clientWarnings({ route, writesLate }: Client): string[] {

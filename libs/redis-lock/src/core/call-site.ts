@@ -1,7 +1,8 @@
 import { quoteName } from './api/errors.js';
 
-/** A frame in this file: `…/core/call-site.js:5:7`. */
-const THIS_FILE = /\(?([^\s(]*)core[/\\]call-site\.[cm]?[jt]s:\d+:\d+\)?$/;
+/** A frame in this file: `…/core/call-site.ts:5:7`, or in the package `…/esm/chunks/core.js:5:7`. */
+const THIS_FILE =
+  /\(?([^\s(]*)(?:core[/\\]call-site\.[cm]?[jt]s|(?<=[/\\](?:esm|cjs)[/\\])chunks[/\\]core\.js):\d+:\d+\)?$/;
 /** Frames of V8, of Node, and of packages. The library's users seek their own code. */
 const FOREIGN = /<anonymous>\)?$|\(?node:|[/\\]node_modules[/\\]/;
 /** A caller may stand behind many frames of this library, of Nest and of a queue. */
