@@ -5,7 +5,7 @@ import {
   type FactoryProvider,
   type InjectionToken,
 } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
+import { ModulesContainer } from './nest-core.js';
 import { isDeepStrictEqual } from 'node:util';
 
 import { describeValue, LockConfigurationError, quoteName } from '../core/api/errors.js';
