@@ -82,7 +82,7 @@ describe('a lesson in the terminal', () => {
         "+ if ((await this.redis.setnx(lockKey, '123')) === 0) return this.sale.busy();",
     );
     expect(last && lessonHead(last, 'zh')).toBe(
-      "--- 8. 围栏：数据库拒绝迟到的写入（教程之外）\n+ .where('fence', '<=', token)",
+      "--- 8. 围栏：数据库拒绝迟到的写入（教程之外）\n+ .where('fence', '<=', values.fence)",
     );
   });
 

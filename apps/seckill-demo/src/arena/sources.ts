@@ -10,10 +10,9 @@ const FOLDER = 'apps/seckill-demo/src/strategies';
 export async function sourcesOf(
   strategies: readonly StrategyName[],
 ): Promise<Partial<Record<StrategyName, string>>> {
-  const folder = inRepository(FOLDER);
   const sources: Partial<Record<StrategyName, string>> = {};
   for (const strategy of strategies) {
-    sources[strategy] = await readFile(join(folder, `${strategy}.ts`), 'utf8');
+    sources[strategy] = await readFile(inRepository(`${FOLDER}/${strategy}.ts`), 'utf8');
   }
   return sources;
 }

@@ -124,12 +124,12 @@ const STAGES: readonly Stage[] = [
     code: [
       'return this.locks.using(`product_${productId}`, sell, { fenced: true });',
       'const book = this.#behindTheFence(String(lease.fencingToken));',
-      'const outcome = await this.sale.sellOne(productId, buyer, { book });',
-      '.set({ stock: remaining, fence: token })',
-      ".where('fence', '<=', token)",
-      'if (written === undefined) throw await overtaken(transaction, productId, token);',
+      'await this.#write(this.db, productId, { fence: token });',
+      'await this.#write(transaction, productId, { stock: remaining, fence: token });',
+      ".where('fence', '<=', values.fence)",
+      'if (written === undefined) throw await overtaken(db, productId, values.fence);',
     ],
-    changed: ".where('fence', '<=', token)",
+    changed: ".where('fence', '<=', values.fence)",
     aside: partCell('fence', false),
   },
 ];

@@ -14,8 +14,9 @@ import type { Strategy } from './strategy.js';
 
 /**
  * Lesson 8: each holder gets a higher number than the holder before. The database refuses
- * a lower number than it has seen. The orders do not call assertHeld() here, because a process may
- * freeze right after the call. The fence stops such a process as well.
+ * a lower number than it has seen. An order shows its number before it reads, so that no older
+ * holder writes after that. It does not call assertHeld(), because a process may freeze right
+ * after the call. The fence stops such a process as well.
  */
 @Injectable()
 export class FencedStrategy implements Strategy {
@@ -40,19 +41,31 @@ export class FencedStrategy implements Strategy {
 
   #behindTheFence(token: string): SaleBook {
     return {
-      lookUp: (productId, buyer) => this.ledger.lookUp(productId, buyer),
+      // Noted before the read: otherwise an older holder could still write after it.
+      lookUp: async (productId, buyer) => {
+        await this.#write(this.db, productId, { fence: token });
+        return this.ledger.lookUp(productId, buyer);
+      },
       recordSale: (productId, buyer, remaining) =>
         this.db.transaction().execute(async (transaction) => {
-          const written = await transaction
-            .updateTable('products')
-            .set({ stock: remaining, fence: token })
-            .where('id', '=', productId)
-            .where('fence', '<=', token)
-            .returning('id')
-            .executeTakeFirst();
-          if (written === undefined) throw await overtaken(transaction, productId, token);
+          await this.#write(transaction, productId, { stock: remaining, fence: token });
           await this.ledger.within(transaction).addOrder(productId, buyer, remaining);
         }),
     };
+  }
+
+  async #write(
+    db: Database,
+    productId: string,
+    values: { stock?: number; fence: string },
+  ): Promise<void> {
+    const written = await db
+      .updateTable('products')
+      .set(values)
+      .where('id', '=', productId)
+      .where('fence', '<=', values.fence)
+      .returning('id')
+      .executeTakeFirst();
+    if (written === undefined) throw await overtaken(db, productId, values.fence);
   }
 }

@@ -198,7 +198,7 @@ const RULES: readonly Rule[] = [
   {
     strategies: ['fenced'],
     outcomes: ['refused'],
-    line: ".where('fence', '<=', token)",
+    line: ".where('fence', '<=', values.fence)",
     isHarm: false,
     why: {
       en: 'The database has seen a higher token. It refuses the write of the late holder.',
