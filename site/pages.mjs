@@ -69,10 +69,7 @@ const SECTIONS = [
   },
   {
     ...{ en: 'From other libraries', zh: '从其他库迁移' },
-    names: [
-      ...['from-redisson', 'migrating-from-redisson', 'migrating-from-redlock'],
-      ...['migrating-from-redis-semaphore', 'migrating-from-murlock'],
-    ],
+    names: [...['from-redisson', 'migrating-from-redisson', 'migrating']],
   },
   { ...{ en: 'The flash sale', zh: '秒杀' }, names: ['flash-sale'] },
   {

@@ -7,12 +7,12 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { LockService, RedisLockModule } from 'nestjs-redis-lock';
 import { serve } from '../support/worker.js';
 import * as both from './examples/murlock/both.js';
-import * as byHandAfter from './examples/murlock/by-hand.after.js';
 import * as byHandBefore from './examples/murlock/by-hand.before.js';
 import * as moduleAfter from './examples/murlock/module.after.js';
 import * as moduleBefore from './examples/murlock/module.before.js';
 import * as after from './examples/murlock/work.after.js';
 import * as before from './examples/murlock/work.before.js';
+import * as byHandAfter from './examples/redlock/by-hand.after.js';
 
 /** Reading and writing take turns of the loop: a second caller inside would overwrite the pieces. */
 class Shelf {
