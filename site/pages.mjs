@@ -40,7 +40,7 @@ const SECTIONS = [
   {
     ...{ en: 'Begin', zh: '入门' },
     names: [
-      ...['quick-start', 'set-up', 'lock-a-method', 'lock-by-hand', 'jobs', 'outcomes'],
+      ...['quick-start', 'set-up', 'lock-a-method', 'lock-by-hand', 'jobs'],
       ...['testing', 'troubleshooting'],
     ],
   },
