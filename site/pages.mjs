@@ -69,7 +69,7 @@ const SECTIONS = [
   },
   {
     ...{ en: 'From other libraries', zh: '从其他库迁移' },
-    names: [...['from-redisson', 'migrating-from-redisson', 'migrating']],
+    names: [...['from-redisson', 'migrating']],
   },
   { ...{ en: 'The flash sale', zh: '秒杀' }, names: ['flash-sale'] },
   {

@@ -29,10 +29,12 @@ describe('docs/from-redisson.md', () => {
   /** By the heading of a section, or by the heading of a table where a section has two. */
   const rows = new Map<string, [theirs: string, ours: string][]>();
   let place = '';
-  for (const line of pageOf('docs/from-redisson.md').split('\n')) {
+  const pages = ['docs/from-redisson.md', 'docs/internals/from-redisson.md'].map(pageOf);
+  for (const line of pages.join('\n').split('\n')) {
     place = /^## (.*)/.exec(line)?.[1] ?? /^\| `(R\w+)` +\|/.exec(line)?.[1] ?? place;
+    if (!line.startsWith('|')) continue;
     const [, theirs = '', ours = ''] = line.split('|').map((cell) => cell.trim());
-    if (theirs !== '' && !theirs.startsWith('-')) {
+    if (!theirs.startsWith('-')) {
       rows.set(place, [...(rows.get(place) ?? []), [theirs, ours]]);
     }
   }

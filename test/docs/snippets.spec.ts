@@ -15,7 +15,7 @@ const DOCS = readdirSync(`${ROOT}docs`)
   .map((page) => `docs/${page}`);
 const PAGES = ['README.md', ...DOCS];
 /** Pages that only list what is elsewhere. */
-const LISTS = ['comparison', 'from-redisson', 'guarantees', 'performance', 'scaling'];
+const LISTS = ['comparison', 'guarantees', 'performance', 'scaling'];
 
 /** The TypeScript of a page, each block as a file of its own beside those that specs run, with its line in the page. */
 function snippetsOf(page: string): [file: string, where: string, text: string][] {
@@ -123,10 +123,10 @@ it('is in files that specs run, and all of these files are shown', () => {
     .filter((entry) => entry.isFile() && entry.parentPath !== examples)
     .filter(({ parentPath }) => !parentPath.includes('generated'))
     .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'));
-  const others = ['redlock', 'redis-semaphore', 'murlock'].map(
-    (name) => `internals/migrating-from-${name}`,
+  const inside = ['redisson', 'redlock', 'redis-semaphore', 'murlock'].map(
+    (name) => `internals/${name === 'redisson' ? '' : 'migrating-'}from-${name}`,
   );
-  const pages = ['recipes', 'migrating-from-redisson', 'migrating', ...others];
+  const pages = ['recipes', 'from-redisson', 'migrating', ...inside];
   const shown = pages.flatMap((page) => {
     const text = readFileSync(`${ROOT}docs/${page}.md`, 'utf8');
     return [...text.matchAll(/^```(?:ts|yaml)\n(.*?)^```$/gms)].map(([, code]) => code);
