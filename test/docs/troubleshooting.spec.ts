@@ -18,8 +18,11 @@ import { useRealRedis } from '../support/redis-server.js';
 
 const redis = useRealRedis();
 
-/** The rows of the page that begin with a message and not with a description. */
-const quoted = [...pageOf('docs/troubleshooting.md').matchAll(/^\| (?:Nest [^`]*)?`([^`]+)` +\|/gm)]
+const PAGES = ['docs/troubleshooting.md', 'docs/internals/troubleshooting.md'];
+/** The rows of the pages that begin with a message and not with a description. */
+const quoted = PAGES.flatMap((page) => [
+  ...pageOf(page).matchAll(/^\| (?:Nest [^`]*)?`([^`]+)` +\|/gm),
+])
   .map(([, quote = '']) => quote)
   .filter((quote) => quote.includes(' '));
 
@@ -134,7 +137,7 @@ const BROKEN: (() => unknown)[] = [
     }),
 ];
 
-describe('docs/troubleshooting.md', () => {
+describe('troubleshooting', () => {
   it('quotes messages that come', async () => {
     const messages: string[] = [];
     for (const provoke of BROKEN) {
