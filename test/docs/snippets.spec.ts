@@ -54,8 +54,10 @@ function compile(texts: ReadonlyMap<string, string>): ts.Program {
  */
 function isRunElsewhere(where: string, text: string): boolean {
   return (
-    /^docs\/(internals\/)?(migrating|recipes|topologies|throttler)/.test(where) ||
-    /from '@jest\/globals'|\b(collectLockMetrics|instrumentLocks|subscribe)\(/.test(text)
+    /^docs\/(internals\/)?(migrating|recipes|topologies)/.test(where) ||
+    /from '@(jest\/globals|nestjs\/throttler)'|\b(collectLockMetrics|instrumentLocks|subscribe)\(/.test(
+      text,
+    )
   );
 }
 
