@@ -1,4 +1,4 @@
-// Measures how far one master goes, and several, for docs/scaling.md.
+// Measures how far one master goes, and several, for docs/scaling.md and docs/internals/scaling.md.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { describeMachine, findCores } from '../machine.mjs';
@@ -15,6 +15,7 @@ import {
 } from './trials.mjs';
 
 const PAGE = join(import.meta.dirname, '../../docs/scaling.md');
+const INSIDE = join(import.meta.dirname, '../../docs/internals/scaling.md');
 const FULL = { windows: 5, windowMs: 1_000, warmUpMs: 6_000, locks: 10_000 };
 /** Only to see that everything works. */
 const QUICK = { windows: 1, windowMs: 300, warmUpMs: 300, locks: 1_000 };
@@ -103,9 +104,14 @@ async function main() {
     clusters.push(await on(Masters.cluster(count, core), (it) => measureCluster(setting, it)));
   }
   const machine = describeMachine(cores, single.version);
-  const sections = sectionsOf({ single, clusters }, machine, setting.pace);
-  if (values.write) await writeSections(PAGE, sections);
-  else for (const [name, text] of Object.entries(sections)) console.log(`${name}\n\n${text}\n`);
+  const { page, inside } = sectionsOf({ single, clusters }, machine, setting.pace);
+  if (values.write) {
+    await writeSections(PAGE, page);
+    await writeSections(INSIDE, inside);
+    return;
+  }
+  const sections = Object.entries({ ...page, ...inside });
+  for (const [name, text] of sections) console.log(`${name}\n\n${text}\n`);
 }
 
 main().catch((error) => {

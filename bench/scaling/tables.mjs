@@ -19,22 +19,27 @@ const about = (value) => count(Number(value.toPrecision(2)));
 const pairsPerS = (redisUs, masters = 1) => (masters * USABLE * SECOND_US) / redisUs;
 
 /**
- * The tables of docs/scaling.md, by the names of their sections.
+ * The tables of docs/scaling.md, and of docs/internals/scaling.md, by the names of their sections.
  * @param {{ single: any, clusters: any[] }} measured
  * @param {ReturnType<typeof import('../machine.mjs').describeMachine>} machine
  * @param {import('./trials.mjs').Pace} pace
  */
 export function sectionsOf({ single, clusters }, machine, pace) {
-  return {
-    'npm run bench:scaling': circumstances(machine, pace),
+  const measured = { 'npm run bench:scaling': circumstances(machine, pace) };
+  const page = {
+    ...measured,
     'one master': oneMaster(single, clusters[0]),
     'one key': oneKey(single, clusters.at(-1)),
     masters: several(clusters),
+  };
+  const inside = {
+    ...measured,
     messages: messages(clusters),
     'more masters': more(clusters.at(-1)),
     connections: connections(single, clusters.at(-1)),
     'held locks': heldLocks(single),
   };
+  return { page, inside };
 }
 
 function circumstances({ cpu, node, redis, versions, pinned }, { windows, windowMs }) {
