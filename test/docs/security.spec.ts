@@ -4,8 +4,9 @@ import { filesOf, isThere, pageOf, proofsIn } from '../support/proofs.js';
 
 const SOURCES = 'libs/redis-lock/src';
 
-describe('docs/security.md', () => {
-  const rows = [...pageOf('docs/security.md').matchAll(/^\| (\d+) +\|([^|]*)\|(.*)\|$/gm)].map(
+describe('docs/internals/security.md', () => {
+  const page = pageOf('docs/internals/security.md');
+  const rows = [...page.matchAll(/^\| (\d+) +\|([^|]*)\|(.*)\|$/gm)].map(
     ([, number, point = '', tried = '']) => [Number(number), point.trim(), tried.trim()] as const,
   );
   const proofs = rows.flatMap(([number, point, tried]) =>

@@ -21,8 +21,8 @@ export const CLUSTER = [
 ];
 
 /**
- * The rights that a Redis user needs for each service, or option. docs/security.md has its rules from
- * here; test/redis/permissions.spec.ts compares both with what scripts and client do.
+ * The rights that a Redis user needs for each service, or option. Both pages `security.md` have their
+ * rules from here; test/redis/permissions.spec.ts compares them with what scripts and client do.
  */
 export const PERMISSIONS = {
   LockService: LOCK_FOOTPRINT,
