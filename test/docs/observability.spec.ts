@@ -48,11 +48,20 @@ describe('docs/observability.md', () => {
     }
   });
 
+  it('has alerts of these metrics, each with its row', () => {
+    const alerts = pageOf('docs/prometheus-alerts.yaml');
+    const named = withoutParts(found(alerts, /\b(redis_lock_\w+)/g));
+    expect(metrics).toEqual(expect.arrayContaining(named));
+    const rows = found(PAGE, /^\| `(\w+)` +\| (?:page|ticket) +\|/gm);
+    expect(rows).toEqual(found(alerts, /- alert: (\w+)/g));
+  });
+
   it('has every instrument of OpenTelemetry, and no other', () => {
     const made: string[] = [];
     const make = (name: string) => made.push(name);
     const meter = { createHistogram: make, createUpDownCounter: make, createCounter: make };
     new LockInstruments(meter as unknown as Meter, trace.getTracer('none'), false);
-    expect(found(PAGE, /`(redis_lock\.[\w.]+)`/g)).toEqual(sorted(made));
+    const page = pageOf('docs/internals/observability.md');
+    expect(found(page, /`(redis_lock\.[\w.]+)`/g)).toEqual(sorted(made));
   });
 });
