@@ -30,10 +30,10 @@ export function sectionsOf({ single, clusters }, machine, pace) {
     ...measured,
     'one master': oneMaster(single, clusters[0]),
     'one key': oneKey(single, clusters.at(-1)),
-    masters: several(clusters),
   };
   const inside = {
     ...measured,
+    masters: several(clusters),
     messages: messages(clusters),
     'more masters': more(clusters.at(-1)),
     connections: connections(single, clusters.at(-1)),
