@@ -26,13 +26,17 @@ const pairsPerS = (redisUs, masters = 1) => (masters * USABLE * SECOND_US) / red
  */
 export function sectionsOf({ single, clusters }, machine, pace) {
   const measured = { 'npm run bench:scaling': circumstances(machine, pace) };
+  const master = oneMaster(single, clusters[0]);
+  const key = oneKey(single, clusters.at(-1));
   const page = {
     ...measured,
-    'one master': oneMaster(single, clusters[0]),
-    'one key': oneKey(single, clusters.at(-1)),
+    'one master': some([0, 5, 6], master),
+    'one key': some([0, 2, 6], key),
   };
   const inside = {
     ...measured,
+    'one master': table(...master),
+    'one key': table(...key),
     masters: several(clusters),
     messages: messages(clusters),
     'more masters': more(clusters.at(-1)),
@@ -41,6 +45,12 @@ export function sectionsOf({ single, clusters }, machine, pace) {
   };
   return { page, inside };
 }
+
+/** A table of some columns. */
+const some = (kept, [titles, rows]) => {
+  const only = (row) => kept.map((i) => row[i]);
+  return table(only(titles), rows.map(only));
+};
 
 function circumstances({ cpu, node, redis, versions, pinned }, { windows, windowMs }) {
   const date = new Date().toISOString().slice(0, 10);
@@ -63,7 +73,7 @@ function oneMaster({ inOne, inFour, kinds }, cluster) {
     'read lock, 64 callers': kinds.readers,
     'permit of a semaphore, 64 callers': kinds.permits,
   };
-  return table(
+  return [
     [
       'load',
       'pairs/s here',
@@ -82,7 +92,7 @@ function oneMaster({ inOne, inFour, kinds }, cluster) {
       tenths(its.redisUs),
       about(pairsPerS(its.redisUs)),
     ]),
-  );
+  ];
 }
 
 function oneKey({ inOne, inFour }, cluster) {
@@ -92,7 +102,7 @@ function oneKey({ inOne, inFour }, cluster) {
     [`the same, in a Cluster of ${cluster.masters} masters`]: cluster.hot,
     '4 processes × 1 caller': inFour.hotAlone,
   };
-  return table(
+  return [
     [
       'callers',
       'sections/s here',
@@ -114,7 +124,7 @@ function oneKey({ inOne, inFour }, cluster) {
         tenths(SECOND_US / (1e3 * WORK_MS + handOverUs)),
       ];
     }),
-  );
+  ];
 }
 
 function several(clusters) {
