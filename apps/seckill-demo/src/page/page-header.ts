@@ -64,13 +64,19 @@ export class PageHeader extends ArenaElement {
         display: flex;
         gap: 8px;
       }
+      /* Its height is fixed: a longer text would move the page. */
       .status {
         display: flex;
-        flex-wrap: wrap;
         gap: 0 12px;
-        min-height: 26px;
+        height: 26px;
         align-items: center;
         font-size: 0.8125rem;
+        white-space: nowrap;
+      }
+      .now {
+        min-width: 0;
+        overflow: hidden;
+        text-overflow: ellipsis;
       }
       progress {
         width: 120px;
@@ -102,6 +108,13 @@ export class PageHeader extends ArenaElement {
           width: 100%;
           gap: 2px 11px;
           font-size: 0.8125rem;
+        }
+        .status {
+          flex-wrap: wrap;
+          height: 52px;
+        }
+        .now {
+          width: 100%;
         }
         progress {
           width: 60px;
