@@ -54,7 +54,7 @@ const SECTIONS = [
   },
   {
     ...{ en: 'In Nest', zh: '与 Nest 配合' },
-    names: ['contexts', 'where-the-lock-sits'],
+    names: ['in-nest'],
   },
   {
     ...{ en: 'In production', zh: '生产环境' },

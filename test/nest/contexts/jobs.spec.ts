@@ -80,7 +80,7 @@ describe('a processor of BullMQ', () => {
 
 describe('the recipe for BullMQ', () => {
   it('delays hardly any job of a product whose jobs are short: each release hands the lock on', async () => {
-    const [, waits] = /## BullMQ[^]*?waitTimeMs: ([\d_]+)/.exec(pageOf('docs/contexts.md')) ?? [];
+    const [, waits] = /## BullMQ[^]*?waitTimeMs: ([\d_]+)/.exec(pageOf('docs/in-nest.md')) ?? [];
     let [done, delays] = [0, 0];
 
     @Processor('short', { concurrency: 5 })
