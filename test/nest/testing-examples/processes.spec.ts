@@ -30,9 +30,3 @@ it('acquires the lock of a process that has crashed', async () => {
   await here.clock.advance(31_000);
   await expect(ours.lock.get('report').tryAcquire()).resolves.not.toBeNull();
 });
-
-it('tells a holder that it has lost its lease', async () => {
-  const lease = await theirs.lock.get('report').acquire();
-  here.expireLease('report');
-  expect(lease.signal.aborted).toBe(true);
-});
