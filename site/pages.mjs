@@ -31,50 +31,31 @@ const OUTSIDE = new Map(
   }),
 );
 
-const isExample = (/** @type {string} */ name) => name.startsWith('example-');
-/** With the page of each example. */
-const EXAMPLES = { ...{ en: 'Examples', zh: '示例' }, names: ['examples'] };
-
-/** A page that is not in a section is in the last one. */
+/** By reader. The last section is in the menu at the top, with each page that no section names. */
 const SECTIONS = [
+  { ...{ en: 'Begin', zh: '入门' }, names: ['quick-start', 'how-a-lock-works'] },
   {
-    ...{ en: 'Begin', zh: '入门' },
+    ...{ en: 'By task', zh: '按任务' },
     names: [
-      ...['quick-start', 'set-up', 'lock-a-method', 'lock-by-hand', 'jobs'],
-      ...['testing', 'troubleshooting'],
+      ...['set-up', 'lock-a-method', 'lock-by-hand', 'jobs', 'in-nest', 'recipes', 'testing'],
+      ...['errors', 'troubleshooting'],
     ],
   },
-  EXAMPLES,
   {
     ...{ en: 'Locks', zh: '各种锁' },
     names: [
-      ...['how-a-lock-works', 'lock', 'fair-lock', 'read-write-lock', 'semaphore', 'latch'],
-      ...['multi-lock', 'fencing'],
+      ...['lock', 'fair-lock', 'read-write-lock', 'semaphore', 'latch', 'multi-lock', 'fencing'],
     ],
-  },
-  {
-    ...{ en: 'In Nest', zh: '与 Nest 配合' },
-    names: ['in-nest'],
   },
   {
     ...{ en: 'In production', zh: '生产环境' },
-    names: [
-      ...['recipes', 'topologies', 'scaling', 'security', 'observability', 'command-line'],
-      'performance',
-    ],
+    names: ['observability', 'command-line', 'topologies', 'security', 'scaling'],
   },
+  { ...{ en: 'To judge it', zh: '评估' }, names: ['guarantees', 'comparison', 'performance'] },
+  { ...{ en: 'From other libraries', zh: '从其他库迁移' }, names: ['from-redisson', 'migrating'] },
   {
-    ...{ en: 'Reference', zh: '参考' },
-    names: [...['guarantees', 'errors', 'comparison']],
-  },
-  {
-    ...{ en: 'From other libraries', zh: '从其他库迁移' },
-    names: [...['from-redisson', 'migrating']],
-  },
-  { ...{ en: 'The flash sale', zh: '秒杀' }, names: ['flash-sale'] },
-  {
-    ...{ en: 'The project', zh: '项目' },
-    names: ['contributing', 'report-a-vulnerability', 'benchmark', 'changelog'],
+    ...{ en: 'More', zh: '更多' },
+    names: ['examples', 'flash-sale', 'changelog', 'contributing', 'report-a-vulnerability'],
   },
 ];
 
@@ -115,11 +96,10 @@ export function sectionsOf(pages, language) {
     .filter(({ name, isInternal }) => !isInternal && !['index', ...known].includes(name))
     .map(({ name }) => name);
   return SECTIONS.map((section) => {
-    const more = rest.filter((name) => section === (isExample(name) ? EXAMPLES : SECTIONS.at(-1)));
-    const names = new Set([...section.names, ...more]);
+    const names = section === SECTIONS.at(-1) ? [...section.names, ...rest] : section.names;
     return {
       title: section[language],
-      pages: [...names]
+      pages: names
         .map((name) => pageIn(pages, name, language))
         .filter((page) => page !== undefined),
     };

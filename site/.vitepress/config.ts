@@ -19,7 +19,7 @@ function descriptionIn(language: Language): string {
   return sentenceOf(home?.text ?? '');
 }
 
-function sidebarIn(language: Language): DefaultTheme.SidebarItem[] {
+function sectionsIn(language: Language) {
   return sectionsOf(pages, language).map((section) => ({
     text: section.title,
     items: section.pages.map((page) => ({
@@ -27,6 +27,14 @@ function sidebarIn(language: Language): DefaultTheme.SidebarItem[] {
       link: page.address,
     })),
   }));
+}
+
+function sidebarIn(language: Language): DefaultTheme.SidebarItem[] {
+  return sectionsIn(language).slice(0, -1);
+}
+
+function moreIn(language: Language): DefaultTheme.NavItem[] {
+  return sectionsIn(language).slice(-1);
 }
 
 export default defineConfig({
@@ -61,6 +69,7 @@ export default defineConfig({
             target: '_self',
             noIcon: true,
           },
+          ...moreIn('en'),
         ],
         sidebar: { '/api/': apiSidebar('en'), '/': sidebarIn('en') },
       },
@@ -75,6 +84,7 @@ export default defineConfig({
           { text: 'API', link: '/zh/api/' },
           { text: '秒杀擂台', link: '/arena/?lang=zh', target: '_self', noIcon: true },
           { text: '实验台', link: '/arena/?lang=zh#/playground', target: '_self', noIcon: true },
+          ...moreIn('zh'),
         ],
         sidebar: { '/zh/api/': apiSidebar('zh'), '/zh/': sidebarIn('zh') },
         ...chineseWords.theme,
