@@ -160,8 +160,12 @@ describe('the site of the docs', () => {
     const list = readFileSync(join(SITE, 'llms.txt'), 'utf8');
     expect(list).not.toMatch(/:\s*$/m);
     const links = [...list.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
-    const english = addresses.filter((address) => !address.startsWith('/zh/') && address !== '/');
-    expect(links).toEqual(expect.arrayContaining(english.map((address) => `${address}.md`)));
+    const english = findPages().filter(
+      ({ language, name }) => language === 'en' && name !== 'index',
+    );
+    const listed = english.filter(({ isInternal }) => !isInternal);
+    expect(links).toEqual(expect.arrayContaining(listed.map(({ address }) => `${address}.md`)));
+    expect(links.filter((link) => link.startsWith('/internals/'))).toEqual([]);
     for (const link of links) {
       const answer = await fetch(host + link);
       expect([link, answer.status, await answer.text()]).toEqual([
