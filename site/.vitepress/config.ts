@@ -63,6 +63,7 @@ export default defineConfig({
           { text: 'Docs', link: '/quick-start' },
           { text: 'API', link: '/api/' },
           { text: 'Arena', link: '/arena/?lang=en', target: '_self', noIcon: true },
+          { text: 'Lessons', link: '/arena/?lang=en#/lesson/1', target: '_self', noIcon: true },
           {
             text: 'Playground',
             link: '/arena/?lang=en#/playground',
@@ -83,6 +84,7 @@ export default defineConfig({
           { text: '文档', link: '/zh/quick-start' },
           { text: 'API', link: '/zh/api/' },
           { text: '秒杀擂台', link: '/arena/?lang=zh', target: '_self', noIcon: true },
+          { text: '八课', link: '/arena/?lang=zh#/lesson/1', target: '_self', noIcon: true },
           { text: '实验台', link: '/arena/?lang=zh#/playground', target: '_self', noIcon: true },
           ...moreIn('zh'),
         ],
