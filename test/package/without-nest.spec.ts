@@ -86,6 +86,6 @@ describe('without-nest', () => {
   it('is told what the root lacks', async () => {
     const load = `import('nestjs-redis-lock').catch(({ message }) => message)`;
     const message = await consumer.evaluate(`console.log(JSON.stringify(await ${load}))`);
-    expect(message).toMatch(/^Cannot find package '@nestjs\/(common|core)'/);
+    expect(message).toContain("Cannot find package '@nestjs/common'");
   });
 });

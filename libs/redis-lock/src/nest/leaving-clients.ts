@@ -9,7 +9,7 @@ import {
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
-import { MetadataScanner, ModulesContainer } from './nest-core.js';
+import { MetadataScanner, ModulesContainer } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 
 import { presentRequest, runForRequest } from '../core/holding/scope.js';

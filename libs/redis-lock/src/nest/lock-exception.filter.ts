@@ -9,7 +9,7 @@ import {
   type ExceptionFilter,
   type HttpServer,
 } from '@nestjs/common';
-import { HttpAdapterHost } from './nest-core.js';
+import { HttpAdapterHost } from '@nestjs/core';
 import { throwError } from 'rxjs';
 
 import {

@@ -5,7 +5,7 @@ import {
   type FactoryProvider,
   type InjectionToken,
 } from '@nestjs/common';
-import { ModulesContainer } from './nest-core.js';
+import { ModulesContainer } from '@nestjs/core';
 import { isDeepStrictEqual } from 'node:util';
 
 import { describeValue, LockConfigurationError, quoteName } from '../core/api/errors.js';

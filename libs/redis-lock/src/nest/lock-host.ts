@@ -1,5 +1,5 @@
 import { Inject, Injectable, type InjectionToken, type OnModuleInit } from '@nestjs/common';
-import { ModuleRef, ModulesContainer } from './nest-core.js';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError } from '../core/api/errors.js';
 import type { LockSettings } from '../core/api/settings.js';

@@ -5,7 +5,7 @@ import {
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
-import { ModuleRef } from './nest-core.js';
+import { ModuleRef } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 
 import { LockConfigurationError, quoteName } from '../core/api/errors.js';

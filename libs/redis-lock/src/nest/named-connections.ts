@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { ModulesContainer } from './nest-core.js';
+import type { ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError, quoteName } from '../core/api/errors.js';
 import { DEFAULT_NAME } from '../core/api/settings.js';

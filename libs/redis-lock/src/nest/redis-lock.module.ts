@@ -12,7 +12,7 @@ import {
   type Provider,
   type Type,
 } from '@nestjs/common';
-import { ModulesContainer } from './nest-core.js';
+import { ModulesContainer } from '@nestjs/core';
 
 import { REDIS, type Backend } from '../family/backend.js';
 import { LockFamily } from '../family/lock-family.js';

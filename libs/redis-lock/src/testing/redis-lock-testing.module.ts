@@ -1,5 +1,5 @@
 import type { DynamicModule, Provider } from '@nestjs/common';
-import { ModulesContainer } from '../nest/nest-core.js';
+import { ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError } from '../core/api/errors.js';
 import { NAMED_CONNECTION, placeOfCaller } from '../nest/named-connections.js';

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { ModuleRef } from '../../nest/nest-core.js';
+import { ModuleRef } from '@nestjs/core';
 import { HealthIndicatorService, type HealthIndicatorResult } from '@nestjs/terminus';
 
 import { LockConfigurationError, LockError, quoteName } from '../../core/api/errors.js';
