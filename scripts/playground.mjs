@@ -9,7 +9,7 @@ const STAND_INS = compiled(new URL('stand-ins.ts', SOURCES));
 /** The playground's engine for browsers, once `bundlePlayground` has run. */
 export const BUNDLE = compiled(new URL('bundle.js', SOURCES));
 /** A change of any other file changes no line of the bundle. */
-const PARTS = ['apps/seckill-demo/src/playground', 'libs'];
+const PARTS = ['apps/seckill-demo/src/playground', 'libs/redis-lock/src', 'libs/world/src'];
 
 /** @type {import('rollup').Plugin} Stand-ins take the place of Node's modules and globals. */
 const withoutNode = {

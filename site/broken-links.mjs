@@ -1,6 +1,9 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** The arena shows a page of its own by such a fragment. */
+const OF_THE_ARENA = /^\/(lesson\/[1-8]|playground)$/;
+
 /**
  * The links and files that the pages of a built site name, and that do not exist; one line each.
  * @param {string} site its folder
@@ -16,8 +19,7 @@ export function brokenLinksIn(site, base = '/') {
     const file = fileAt(site, url, base);
     if (file === undefined) return true;
     const id = decoded(url.hash.slice(1));
-    // The arena shows its own pages by such a fragment.
-    if (id.startsWith('/')) return false;
+    if (url.pathname === `${base}arena/` && OF_THE_ARENA.test(id)) return false;
     return id !== '' && file.endsWith('.html') && !idsOf(file).has(id);
   };
   return pages.flatMap((page) => {

@@ -17,7 +17,6 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const SITE = join(ROOT, 'dist/site');
 const PHONE = { width: 390, height: 800 };
 
-const addresses = findPages().map(({ address }) => address);
 const diagramsIn = (text: string) => text.match(/^```mermaid$/gm)?.length ?? 0;
 const withDiagrams = findPages().filter(({ text }) => diagramsIn(text) > 0);
 
