@@ -54,6 +54,16 @@ describe('the lessons', () => {
         expect(sale.filter((line) => !common.includes(line))).toEqual([]);
       });
 
+      it('strikes out only what is gone', () => {
+        const source = linesOf(`strategies/${strategy}.ts`);
+        // A line that is indented anew is struck out, and stands again.
+        const shown = code.map((line) => line.trim());
+        const gone = codeDifference(before, code)
+          .filter(({ sign, text }) => sign === '−' && !shown.includes(text.trim()))
+          .map(({ text }) => text.trim());
+        expect(gone.filter((line) => source.includes(line))).toEqual([]);
+      });
+
       it('has a new line that matters, and the line that decides', () => {
         const added = codeDifference(before, code).filter(({ sign }) => sign === '+');
         expect(added.map(({ text }) => text.trim())).toContain(rest.changed);

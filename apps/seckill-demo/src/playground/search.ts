@@ -28,15 +28,16 @@ export async function search(
   experiment: Experiment,
   { tries, kinds, onTry, signal }: SearchOptions,
 ): Promise<Found> {
-  for (let tried = 1; tried <= tries && signal?.aborted !== true; tried += 1) {
-    const calm = await run({ ...experiment, seed: experiment.seed + tried - 1, faults: [] });
+  let tried = 0;
+  while (tried < tries && signal?.aborted !== true) {
+    const calm = await run({ ...experiment, seed: experiment.seed + tried, faults: [] });
     const isBroken = calm.verdict !== 'safe' || kinds.length === 0;
     const broken = isBroken ? calm : await run(struck(calm, kinds));
+    tried += 1;
     onTry?.(tried);
     if (broken.verdict !== 'safe') return { tried, broken };
-    if (tried === tries) return { tried };
   }
-  return { tried: tries };
+  return { tried };
 }
 
 /** The same experiment with a fault in a process that does something at that moment. */

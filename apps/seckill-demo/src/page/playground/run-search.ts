@@ -1,7 +1,8 @@
 import { css, html } from 'lit';
-import type { TemplateResult } from 'lit';
+import type { PropertyValues, TemplateResult } from 'lit';
 import type * as Engine from 'playground';
 import { customElement, property, state } from 'lit/decorators.js';
+import { toQuery } from '../../playground/experiment.js';
 import type { Experiment, Fault } from '../../playground/experiment.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
@@ -41,6 +42,15 @@ export class RunSearch extends ArenaElement {
   @state() private kinds: readonly Fault['kind'][] = KINDS;
   @state() private says = '';
   #abort: AbortController | undefined;
+  /** The address of the experiment that `says` is about. */
+  #shown = '';
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (!changed.has('experiment') || toQuery(this.experiment) === this.#shown) return;
+    this.#shown = toQuery(this.experiment);
+    this.#abort?.abort();
+    this.says = '';
+  }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
@@ -84,15 +94,22 @@ export class RunSearch extends ArenaElement {
   async #search(): Promise<void> {
     const { signal } = (this.#abort = new AbortController());
     const words = () => this.say(playgroundWords);
-    const { tried, broken } = await this.engine.search(this.experiment, {
-      ...{ tries: TRIES, kinds: this.kinds, signal },
-      onTry: (seeds) => {
-        this.says = words().searching(seeds, TRIES);
-      },
-    });
-    this.#abort = undefined;
-    this.says = broken === undefined ? words().notFound(tried) : words().found(tried);
-    if (broken !== undefined) this.dispatchEvent(new ExperimentEvent(broken.experiment, true));
-    this.requestUpdate();
+    try {
+      const { tried, broken } = await this.engine.search(this.experiment, {
+        ...{ tries: TRIES, kinds: this.kinds, signal },
+        onTry: (seeds) => {
+          this.says = words().searching(seeds, TRIES);
+        },
+      });
+      if (signal.aborted) this.says = words().stopped(tried);
+      else this.says = broken === undefined ? words().notFound(tried) : words().found(tried);
+      if (broken !== undefined && !signal.aborted) {
+        this.#shown = toQuery(broken.experiment);
+        this.dispatchEvent(new ExperimentEvent(broken.experiment, true));
+      }
+    } finally {
+      this.#abort = undefined;
+      this.requestUpdate();
+    }
   }
 }

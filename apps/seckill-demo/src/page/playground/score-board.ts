@@ -112,9 +112,10 @@ export class ScoreBoard extends ArenaElement {
   async #tryAll(): Promise<void> {
     const { signal } = (this.#abort = new AbortController());
     this.results = {};
+    const { experiment } = this;
     for (const strategy of STRATEGY_NAMES) {
       const found = await this.engine.search(
-        { ...this.experiment, strategy, seed: 1 },
+        { ...experiment, strategy, seed: 1 },
         {
           ...{ tries: TRIES, kinds: ['kill', 'freeze'], signal },
           onTry: (seeds) => {

@@ -190,7 +190,7 @@ export const handsWords: InBoth<HandsWords> = {
       ended: '已退出',
     },
     process: (number) => `进程 ${number}`,
-    counts: (waiting, holds) => `${holds ? '持有 1，' : ''}等待 ${waiting}`,
+    counts: (waiting, holds) => `${holds ? '持有锁，' : ''}等待 ${waiting}`,
     noProcess: '当前没有进程提供服务。',
     redis: 'Redis',
     redisStates: { up: '正常', paused: '已暂停' },

@@ -90,7 +90,7 @@ export const liveWords: InBoth<LiveWords> = {
       title: '商品锁的等待队列',
       none: '没有等待者。',
       process: (number) => `进程 ${number}`,
-      holds: '持有 1',
+      holds: '持有锁',
       waiting: (count) => `等待 ${count}`,
       more: (count) => `+ ${count}`,
     },

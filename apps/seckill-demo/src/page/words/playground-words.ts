@@ -14,6 +14,7 @@ export interface PlaygroundWords {
   readonly stop: string;
   readonly notFound: (tries: number) => string;
   readonly found: (tried: number) => string;
+  readonly stopped: (tried: number) => string;
   readonly verdicts: Readonly<Record<'safe' | 'oversold' | 'stuck', string>>;
   readonly oversold: (piece: number, first: string, second: string) => string;
   readonly stuck: string;
@@ -56,6 +57,8 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     stop: 'Stop',
     notFound: (tries) => `safe in all ${tries} seeds tried`,
     found: (tried) => `found after ${tried} ${tried === 1 ? 'seed' : 'seeds'}`,
+    stopped: (tried) =>
+      `stopped after ${tried} ${tried === 1 ? 'seed' : 'seeds'}, none of which broke`,
     verdicts: { safe: 'safe in this run', oversold: 'oversold', stuck: 'stuck' },
     oversold: (piece, first, second) =>
       `Callers ${first} and ${second} sold the same piece, number ${piece}.`,
@@ -73,7 +76,7 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     columns: ['ms', 'process', 'caller', 'step'],
     score: 'Make it oversell',
     scoreLead:
-      'Each strategy runs with your numbers. A process is killed or frozen right after a step, in one seed after the other.',
+      'Each strategy runs with your numbers, from seed 1. Each seed runs as it is first, then a process is killed or frozen right after a step.',
     makeIt: 'Try all strategies',
     scoreColumns: ['strategy', 'result', 'replay'],
     broken: (verdict, tried) => `${verdict} after ${tried} ${tried === 1 ? 'seed' : 'seeds'}`,
@@ -87,11 +90,11 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
         'AsyncLocalStorage, AsyncResource',
         'a stand-in that knows its store until the first await; no strategy acquires a lock inside of another',
       ],
-      ['Buffer', 'a stand-in of three methods, for owners and tokens'],
+      ['Buffer', 'a stand-in of four methods, for owners and tokens'],
       ['crypto', 'the seed replaces it; scripts are found by their text, not by a hash'],
       ['diagnostics_channel', 'a stand-in without subscribers'],
       ['timers, process.nextTick', 'virtual time, and a microtask'],
-      ['util, os', 'two checks of types, and a fixed name'],
+      ['util, os', 'a check of a type, a symbol, and a fixed name'],
     ],
     copy: 'Copy the address',
     copied: 'copied',
@@ -108,6 +111,7 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     stop: '停止',
     notFound: (tries) => `试了 ${tries} 个种子，全部安全`,
     found: (tried) => `试到第 ${tried} 个种子时出错`,
+    stopped: (tried) => `已停止：试了 ${tried} 个种子，都没有出错`,
     verdicts: { safe: '本次运行安全', oversold: '超卖', stuck: '卡死' },
     oversold: (piece, first, second) =>
       `调用者 ${first} 和 ${second} 卖出了同一件商品（第 ${piece} 件）。`,
@@ -124,7 +128,8 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     interleaving: '逐步过程',
     columns: ['ms', '进程', '调用者', '步骤'],
     score: '让它超卖',
-    scoreLead: '按上面的设置逐个运行各策略：每换一个种子，就在某一步之后杀掉或冻结一个进程。',
+    scoreLead:
+      '按上面的设置，从种子 1 开始逐个运行各策略：每个种子先照常运行，再在某一步之后杀掉或冻结一个进程。',
     makeIt: '全部试一遍',
     scoreColumns: ['策略', '结果', '重放'],
     broken: (verdict, tried) => `第 ${tried} 个种子${verdict}`,
@@ -138,11 +143,11 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
         'AsyncLocalStorage、AsyncResource',
         '替代品只在第一个 await 之前记得上下文；各策略都没有嵌套加锁',
       ],
-      ['Buffer', '只有三个方法的替代品，用于持有者和令牌'],
+      ['Buffer', '只有四个方法的替代品，用于持有者和令牌'],
       ['crypto', '由种子代替；脚本按文本查找，不用哈希'],
       ['diagnostics_channel', '没有订阅者的替代品'],
       ['定时器、process.nextTick', '虚拟时间和微任务'],
-      ['util、os', '两个类型判断和一个固定的主机名'],
+      ['util、os', '一个类型判断、一个符号和一个固定的主机名'],
     ],
     copy: '复制地址',
     copied: '已复制',
