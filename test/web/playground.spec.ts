@@ -132,8 +132,11 @@ describe('the playground', () => {
     await eventually(async () => expect(await later()).toBeGreaterThan(0));
     await press('Pause');
     const rest = await later();
-    await press(words.forward);
-    await eventually(async () => expect(await later()).toBeLessThan(rest));
+    // Not every step has a row.
+    await eventually(async () => {
+      await press(words.forward);
+      expect(await later()).toBeLessThan(rest);
+    });
     await view.getByLabel('Speed').selectOption('0.25');
     await press('Play');
     await eventually(async () => expect(await later()).toBe(0));
