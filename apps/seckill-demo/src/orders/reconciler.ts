@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
-import { CronLock } from 'nestjs-redis-lock';
+import { CronLock, LockShutdownError } from 'nestjs-redis-lock';
 import { DATABASE } from '../database/open-database.js';
 import type { Database } from '../database/tables.js';
 import { OrderBook } from './order-book.js';
@@ -33,6 +33,7 @@ export class Reconciler {
     try {
       await this.onSlot();
     } catch (error) {
+      if (error instanceof LockShutdownError) return;
       this.#logger.warn(
         `no reconciliation: ${error instanceof Error ? error.message : String(error)}`,
       );
