@@ -1,8 +1,8 @@
 // Writes the page into a folder for any static server. There it replays the recorded run.
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { compile, compiled } from '../compile.mjs';
+import { fileURLToPath } from 'node:url';
+import { compile, importCompiled } from '../compile.mjs';
 import { writeBundle } from './bundle.mjs';
 import { bundlePlayground } from '../playground.mjs';
 import { RECORDING } from './recording.mjs';
@@ -12,8 +12,7 @@ const SOURCES = new URL('../../apps/seckill-demo/src/', import.meta.url);
 
 await compile(['apps', 'libs']);
 await bundlePlayground();
-const load = (/** @type {string} */ file) =>
-  /** @type {Promise<unknown>} */ (import(pathToFileURL(compiled(new URL(file, SOURCES))).href));
+const load = (/** @type {string} */ file) => importCompiled(new URL(file, SOURCES));
 const { PAGE_ENTRY, pageHtml, RECORDED_RUN } =
   /** @type {typeof import('../../apps/seckill-demo/src/page/page-html.js')} */ (
     await load('page/page-html.ts')

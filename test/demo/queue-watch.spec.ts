@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { QueueWatch } from '../../apps/seckill-demo/src/arena/queue-watch.js';
 
-/** What a watch finds that reads these queues, one after the other. */
+/** The findings of a watch that reads these queues, one after the other. */
 async function watched(...lines: readonly string[]) {
   const rest = lines.map((line) => line.split(''));
   let allRead: () => void = () => undefined;

@@ -3,7 +3,7 @@ import type { RedisFixture } from '../support/redis-server.js';
 import { FOREIGN_CLIENT } from '../support/redisson.js';
 import { serverNow } from '../support/redisson-fair.js';
 
-/** What has to happen before the commands below a remark of a block. */
+/** The steps before the commands below a remark of a block. */
 export type Step = () => unknown;
 
 /** Times are multiples of this in the blocks, so that a busy machine shows the same. */
@@ -62,7 +62,7 @@ export class RedisCli {
 
   async #answer(node: number, name: string, args: string): Promise<string[]> {
     if (name === 'SUBSCRIBE') {
-      // What was published before is there before this answer.
+      // Earlier messages arrive before this answer.
       await this.#ear?.ping();
       const received = this.#messages.filter(([channel]) => channel === args);
       return received.flatMap((message) => this.#lines(['message', ...message]));

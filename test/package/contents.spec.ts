@@ -16,7 +16,7 @@ const SOURCE = /^([a-z0-9-]+\/)*[a-z0-9-]+(\.[a-z]+)?\.ts$/;
 const OF_TESTS = /(^|[/.-])(spec|test|tests|fixtures?|mocks?|bench|contract|suite)([/.-]|$)/;
 const FORMATS = ['esm', 'cjs'] as const;
 
-/** What entries share; metrics and traces have no types in common. */
+/** The chunks that entries share; metrics and traces have no types in common. */
 const CHUNKS = [
   'api',
   'connection',

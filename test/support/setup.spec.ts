@@ -15,7 +15,7 @@ const LOCK = {
   packages: { '': {}, 'node_modules/a': {}, 'node_modules/b': {}, 'node_modules/c': {} },
 };
 
-/** What npm notes of its packages. */
+/** The record that npm writes of its packages. */
 const DEMO = '{}';
 const ALL = '{ "node_modules/c": { "dev": true } }';
 
@@ -105,7 +105,7 @@ describe('setup', () => {
       await tell('finish');
     });
 
-    /** What npm gets to do; undefined if it need not run. */
+    /** The command that npm receives; undefined if it need not run. */
     async function npmGets(dev: boolean): Promise<string | undefined> {
       const code = `import { install } from ${JSON.stringify(join(clone, 'scripts', 'install.mjs'))};
         await install(${JSON.stringify(clone)}, 'dependencies', { dev: ${dev} });`;

@@ -12,7 +12,7 @@ import { PlaygroundServer } from './server.js';
 import { turnOver } from './turn-over.js';
 
 /** More than all orders can sell. */
-export const STOCK = 20;
+const STOCK = 20;
 const LONGEST_MS = 60_000;
 const MOST_EVENTS = 200_000;
 

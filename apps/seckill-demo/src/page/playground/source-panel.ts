@@ -5,6 +5,7 @@ import type { Step } from '../../arena/step.js';
 import type { GatePoint } from '../../seckill/gate.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
+import { codeStyles } from '../replay/code-styles.js';
 import { playgroundWords } from '../words/playground-words.js';
 
 /** The call that an order has reached, by its text. */
@@ -20,20 +21,8 @@ const CALLS: Readonly<Partial<Record<GatePoint, RegExp>>> = {
 export class SourcePanel extends ArenaElement {
   static override readonly styles = [
     look,
+    codeStyles,
     css`
-      pre {
-        margin: 8px 0 0;
-        padding: 12px 0;
-        overflow-x: auto;
-        font:
-          0.75rem/1.6 ui-monospace,
-          'SF Mono',
-          Menlo,
-          Consolas,
-          monospace;
-        border: 1px solid var(--line);
-        border-radius: 8px;
-      }
       pre span {
         display: block;
         padding: 0 12px;
