@@ -58,7 +58,7 @@ describe('a request that changes a number', () => {
 
   it('costs what the page of the latch says', async () => {
     const latch = open().locks.latches.get('a');
-    await expectCosts(redis, 'latch.md', [
+    await expectCosts(redis, 'internals/latch.md', [
       ['`trySetCount`', () => latch.trySetCount(2)],
       ['`trySetCount` of one that is set', () => latch.trySetCount(2)],
       ['`getCount`, or a check by `wait`', () => latch.getCount()],

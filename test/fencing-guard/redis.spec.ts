@@ -90,7 +90,7 @@ describe('FencingGuard in Redis', () => {
 
   it('costs what its page says', async () => {
     const { guard } = open().locks;
-    await expectCosts(redis, 'fencing.md', [
+    await expectCosts(redis, 'internals/fencing.md', [
       ['a guarded write', () => guard.write(7, 'stock', 'hset', 'left', 1)],
       [
         'a write that comes too late',
