@@ -77,6 +77,34 @@ it.each(['README.md', 'README.zh-CN.md'])('the first example of %s has ten lines
   expect(code.split('\n')).toHaveLength(10);
 });
 
+const wordsOf = (text: string) => proseOf(text).match(/[a-z]+/gi) ?? [];
+const sentencesOf = (text: string) =>
+  proseOf(text)
+    .replace(/\]\([^)]*\)|[`*[\]]/g, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .split(/(?<=[.:;?]) | - | \| /)
+    .filter((sentence) => sentence.split(' ').length >= 6);
+const INSIDE: Record<string, string[]> = {
+  lock: ['lock', 'reentrancy'],
+  'multi-lock': ['red-lock'],
+  guarantees: ['proofs'],
+};
+
+describe.each([...PAGES, 'guarantees'])('docs/%s.md, for users', (name) => {
+  const text = pageOf(`docs/${name}.md`);
+
+  it('has 300 to 900 words', () => {
+    expect(wordsOf(text).length).toBeGreaterThanOrEqual(300);
+    expect(wordsOf(text).length).toBeLessThanOrEqual(900);
+  });
+
+  it.each(INSIDE[name] ?? [name])('says nothing that internals/%s.md says too', (inside) => {
+    const said = new Set(sentencesOf(text));
+    const twice = sentencesOf(pageOf(`docs/internals/${inside}.md`));
+    expect(twice.filter((sentence) => said.has(sentence))).toEqual([]);
+  });
+});
+
 describe('the links', () => {
   it.each(ALL)('of %s lead somewhere', (page) => {
     const text = pageOf(page);
