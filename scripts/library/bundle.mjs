@@ -10,6 +10,7 @@ import ts from 'typescript';
 import { CONFIG, DIST, entries, LIBRARY, TYPES } from './surface.mjs';
 
 /** @typedef {import('rollup').Plugin} Plugin */
+/** @typedef {import('@jridgewell/sourcemap-codec').SourceMapMappings} SourceMapMappings */
 
 const SOURCES = join(LIBRARY, 'src');
 /** Rooms that several entries need. Metrics and traces need `core/api`, and one file of the family. */
@@ -77,7 +78,8 @@ function layout(format, folder, ending) {
     minifyInternalExports: false,
     hoistTransitiveImports: false,
     externalLiveBindings: false,
-    generatedCode: { preset: 'es2015', symbols: false },
+    // Node finds no export of CommonJS behind an arrow function.
+    generatedCode: { preset: 'es2015', symbols: false, arrowFunctions: false },
     esModule: true,
   };
 }
@@ -128,17 +130,27 @@ const commonJs = {
 };
 
 /**
- * A stack trace needs lines. With the columns, the maps would be as large as the code.
+ * A stack trace needs lines. With the columns, the maps would be as large as the code. Node takes a name
+ * in a map for that of the function, although it may be another's. Exports alone need no map.
  * @type {Plugin}
  */
 const linesOnly = {
   name: 'lines-only',
   generateBundle(_, files) {
     for (const file of Object.values(files)) {
-      if (file.type !== 'asset' || !file.fileName.endsWith('.map')) continue;
-      const map = mapIn(String(file.source));
-      const lines = decode(map.mappings).map((line) => line.slice(0, 1));
-      file.source = JSON.stringify({ ...map, mappings: encode(lines) });
+      if (file.type !== 'chunk' || file.map === null) continue;
+      const place = `${file.fileName}.map`;
+      const map = files[place];
+      if (file.map.sources.length === 0) {
+        Reflect.deleteProperty(files, place);
+        file.code = file.code.replace(/^\/\/# sourceMappingURL=.*\n/m, '');
+      } else if (map?.type === 'asset') {
+        const lines = decode(file.map.mappings).map((line) =>
+          line.slice(0, 1).map((segment) => segment.slice(0, 4)),
+        );
+        const mappings = encode(/** @type {SourceMapMappings} */ (lines));
+        map.source = JSON.stringify({ ...file.map, names: [], mappings });
+      }
     }
   },
 };

@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { join, posix } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { entries, LIBRARY } from '../../scripts/library/surface.mjs';
+import { entries, LIBRARY, manifest } from '../../scripts/library/surface.mjs';
 import { useRealRedis } from '../support/set-up.js';
 
 const packed = JSON.parse(String(process.env.LIBRARY_FILES)) as string[];
@@ -27,11 +28,26 @@ const CHUNKS = [
   'node-redis',
   'primitives',
 ];
+const { peerDependencies } = manifest().now as { peerDependencies: object };
+const peers = Object.keys(peerDependencies);
 const PROGRAMS = [...entries(), ...[...CHUNKS, 'lock-telemetry'].map((name) => `chunks/${name}`)];
 const TYPES = [...entries(), ...CHUNKS.map((name) => `chunks/${name}`)];
 const PAGES = ['CHANGELOG.md', 'LICENSE', 'README.md', 'README.zh-CN.md', 'docs/errors.md'];
 
+/** The other entries export what is in chunks, and need no map. */
+const hasCode = (path: string) => !/^\w+\/(core|index|node-redis)\.js$/.test(path);
+
 const textOf = (path: string) => readFileSync(join(LIBRARY, path), 'utf8');
+/** Runs ES module code as an application that is linked to the package. */
+const run = (code: string): unknown =>
+  JSON.parse(
+    execFileSync(process.execPath, ['--input-type=module', '--eval', code], {
+      encoding: 'utf8',
+      env: { ...process.env, NODE_OPTIONS: '' },
+    }),
+  );
+const moduleOf = (format: string, entry: string) =>
+  pathToFileURL(join(LIBRARY, 'dist', format, `${entry}.js`)).href;
 const sourcesOf = (map: string) => {
   const { sources: paths } = JSON.parse(textOf(map)) as { sources: string[] };
   return paths.map((path) => posix.join(posix.dirname(map), path).replace(/^src\//, ''));
@@ -45,8 +61,9 @@ describe('the packed library', () => {
       ...FORMATS.flatMap((format) => PROGRAMS.map((name) => `${format}/${name}.js`)),
     ];
     const types = FORMATS.flatMap((format) => TYPES.map((name) => `${format}/${name}.d.ts`));
-    const made = [...programs, 'esm/cli/main.js'].flatMap((path) => [path, `${path}.map`]);
-    const dist = [...made, ...types, 'cjs/package.json'].map((path) => `dist/${path}`);
+    const made = [...programs, 'esm/cli/main.js'];
+    const maps = made.filter(hasCode).map((path) => `${path}.map`);
+    const dist = [...made, ...maps, ...types, 'cjs/package.json'].map((path) => `dist/${path}`);
     expect([...packed].sort()).toEqual([...dist, ...PAGES, 'package.json'].sort());
   });
 
@@ -70,11 +87,52 @@ describe('the packed library', () => {
     const places = ['file://', LIBRARY, JSON.stringify(LIBRARY).slice(1, -1)];
     const tells = (path: string) => places.some((place) => textOf(path).includes(place));
     expect(telling.filter(tells)).toEqual([]);
-    const mapped = packed.filter((path) => path.endsWith('.map')).flatMap(sourcesOf);
+    const maps = packed.filter((path) => path.endsWith('.map'));
+    const mapped = maps.flatMap(sourcesOf);
     expect(mapped.filter((path) => !own.includes(path))).toEqual([]);
     expect(mapped.length).toBeGreaterThan(own.length);
+    // A map with names would rename functions in stack traces.
+    expect(maps.filter((path) => !textOf(path).includes('"names":[],'))).toEqual([]);
   });
 });
+
+/** The packages that a file loads, by whatever chunks. */
+function packagesOf(file: string): string[] {
+  const files = new Set([`dist/${file}`]);
+  const packages = new Set<string>();
+  for (const path of files) {
+    const ending = path.endsWith('.d.ts') ? '.d.ts' : '.js';
+    for (const [, name = ''] of textOf(path).matchAll(IMPORT)) {
+      if (!name.startsWith('.')) packages.add(name);
+      else files.add(posix.join(posix.dirname(path), name.replace(/\.js$/, ending)));
+    }
+  }
+  return [...packages].filter((name) => !isBuiltin(name)).sort();
+}
+
+const IMPORT = /^(?:(?:import|export) .*from |const \S+ = require\()'([^']+)'\)?;$/gm;
+const RENAMED = /\bclass \w+\$\d|^(?:async )?function \w+\$\d.*?^\}/gms;
+
+const LOADED = {
+  index: ['@nestjs/common', '@nestjs/core', 'rxjs'],
+  core: [],
+  'node-redis': [],
+  otel: ['@opentelemetry/api'],
+  prometheus: ['prom-client'],
+  swagger: ['@nestjs/common', '@nestjs/core', '@nestjs/swagger', 'rxjs'],
+  terminus: ['@nestjs/common', '@nestjs/core', '@nestjs/terminus', 'rxjs'],
+  testing: ['@nestjs/common', '@nestjs/core', 'rxjs'],
+  throttler: ['@nestjs/common', '@nestjs/core', 'rxjs'],
+};
+const TYPED = {
+  ...LOADED,
+  index: ['@nestjs/common', '@nestjs/core', 'ioredis', 'rxjs'],
+  core: ['ioredis'],
+  swagger: ['@nestjs/common', '@nestjs/core', 'ioredis', 'rxjs'],
+  terminus: ['@nestjs/terminus', 'ioredis'],
+  testing: ['@nestjs/common', '@nestjs/core', 'ioredis', 'rxjs'],
+  throttler: ['@nestjs/common', '@nestjs/throttler'],
+};
 
 describe('an entry of the packed library', () => {
   const namesIn = (path: string) =>
@@ -88,16 +146,43 @@ describe('an entry of the packed library', () => {
     expect(namesIn(`esm/${entry}.js`).sort()).toEqual(promised.sort());
   });
 
-  it('has classes under the names of the sources', () => {
-    const programs = packed.filter((path) => path.endsWith('.js'));
-    expect(programs.filter((path) => /\bclass \w+\$\d/.test(textOf(path)))).toEqual([]);
+  it('has the same values in both formats, each class and function under its name', () => {
+    const urls = entries().map((entry) => FORMATS.map((format) => moduleOf(format, entry)));
+    const code = `
+      const isOwn = ([name]) => !['default', 'module.exports', '__esModule'].includes(name);
+      const namesOf = async (url) => Object.entries(await import(url)).filter(isOwn)
+        .map(([name, { name: own = name }]) => [name, own]).sort();
+      const pairs = ${JSON.stringify(urls)}.map((pair) => Promise.all(pair.map(namesOf)));
+      console.log(JSON.stringify(await Promise.all(pairs)));`;
+    const names = run(code) as [string, string][][][];
+    expect(names.map(([esm]) => esm)).toEqual(names.map(([, cjs]) => cjs));
+    expect(names.flat(2).filter(([name, own]) => !['', name].includes(own))).toEqual([]);
+    expect(names.map(([esm]) => esm?.length)).not.toContain(0);
+  });
+
+  it('has classes, and functions that throw, under the names of the sources', () => {
+    const renamed = packed
+      .filter((path) => path.endsWith('.js'))
+      .flatMap((path) => textOf(path).match(RENAMED) ?? []);
+    expect(renamed.filter((code) => /\b(class|throw)\b/.test(code))).toEqual([]);
+  });
+
+  it.each([
+    ['js', LOADED],
+    ['d.ts', TYPED],
+  ])('needs peers alone, and none of another entry: *.%s', (ending, due) => {
+    expect(peers).toEqual(expect.arrayContaining(Object.values(due).flat()));
+    for (const format of FORMATS) {
+      const needed = entries().map((entry) => [entry, packagesOf(`${format}/${entry}.${ending}`)]);
+      expect(Object.fromEntries(needed)).toEqual(due);
+    }
   });
 });
 
-/** Calls that fail, with the module of a format, as an application that is linked to the package. */
+/** Calls that fail, with the module of a format. */
 const failing = (format: string, isMapped: boolean, url: string) => `
   process.setSourceMapsEnabled(${String(isMapped)});
-  const { openLocks } = await import(${JSON.stringify(moduleOf(format))});
+  const { openLocks } = await import(${JSON.stringify(moduleOf(format, 'core'))});
   const locks = openLocks({ connection: '${url}', nesting: 'refuse' });
   let stack = '';
   try {
@@ -111,18 +196,13 @@ const failing = (format: string, isMapped: boolean, url: string) => `
   await locks.close();
   console.log(JSON.stringify({ stack, acquiredAt, calledAt }));`;
 
-const moduleOf = (format: string) => pathToFileURL(join(LIBRARY, 'dist', format, 'core.js')).href;
-
 describe.each(FORMATS)('an error of the packed library as %s', (format) => {
   const redis = useRealRedis();
-  const errorOf = (isMapped: boolean) => {
-    const code = failing(format, isMapped, redis.url);
-    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', code], {
-      encoding: 'utf8',
-      env: { ...process.env, NODE_OPTIONS: '' },
-    });
-    return JSON.parse(output) as Record<'stack' | 'acquiredAt' | 'calledAt', string>;
-  };
+  const errorOf = (isMapped: boolean) =>
+    run(failing(format, isMapped, redis.url)) as Record<
+      'stack' | 'acquiredAt' | 'calledAt',
+      string
+    >;
 
   it('names classes, methods and the call sites of the application', () => {
     const { stack, ...sites } = errorOf(false);

@@ -13,7 +13,7 @@ export class KeySpace {
   readonly #prefix: string;
 
   constructor(prefix: string) {
-    if (prefix !== '') refuse(prefix, 'keyPrefix', KeyPrefixError);
+    if (prefix !== '') refuseKey(prefix, 'keyPrefix', KeyPrefixError);
     this.#prefix = prefix;
   }
 
@@ -27,8 +27,8 @@ export class KeySpace {
     const key = this.#prefix + name;
     if (!PLAIN.test(key)) {
       // Behind a prefix, leading white space would be in the middle.
-      if (name.trim() !== name) refuse(name, 'lock name', LockKeyError);
-      refuse(key, 'lock name', LockKeyError);
+      if (name.trim() !== name) refuseKey(name, 'lock name', LockKeyError);
+      refuseKey(key, 'lock name', LockKeyError);
     }
     return key;
   }
@@ -78,7 +78,7 @@ class KeyPrefixError extends LockConfigurationError {}
 /** Nearly every name has this form, and passes with one check. */
 const PLAIN = /^(?!redisson_|nestjs_)[\w.:/-]{1,256}$/;
 
-function refuse(key: string, what: string, ErrorClass: new (message: string) => Error): void {
+function refuseKey(key: string, what: string, ErrorClass: new (message: string) => Error): void {
   const problem = problemOf(key);
   if (problem !== undefined) {
     throw new ErrorClass(`The ${what} ${quoteName(key)} is not valid: ${problem}`);

@@ -63,7 +63,7 @@ export class Program {
     this.#args = new Table([...args]);
     let reply: CommandReply;
     try {
-      reply = replyOf(first(this.#main()));
+      reply = commandReplyOf(first(this.#main()));
     } catch (error) {
       if (error instanceof UnknownError)
         throw new UnknownError(`${this.name}:${String(running.line)}: ${error.message}`);
@@ -130,7 +130,7 @@ function valueOf(reply: CommandReply): Value {
 }
 
 /** The answer of a script. */
-function replyOf(value: Value): CommandReply {
+function commandReplyOf(value: Value): CommandReply {
   if (value === undefined || value === false || typeof value === 'function') return null;
   if (value === true) return 1;
   if (typeof value === 'number') return integerOf(value);
@@ -143,7 +143,7 @@ function replyOf(value: Value): CommandReply {
     if (value.get(type) !== undefined) unknown(`answer of type ${type}`);
   const { items } = value;
   const end = items.indexOf(undefined);
-  return items.slice(0, end === -1 ? undefined : end).map(replyOf);
+  return items.slice(0, end === -1 ? undefined : end).map(commandReplyOf);
 }
 
 /** Redis cuts a fraction off, and takes what is no integer of 64 bits for the least one. */

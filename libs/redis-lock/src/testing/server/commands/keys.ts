@@ -55,10 +55,10 @@ export const STRINGS: Readonly<Record<string, Command>> = {
     if ((endsAt ?? Infinity) <= store.now) store.delete(key);
     return OK;
   }),
-  incrby: grows(2, 2, (store, [key = '', by]) => add(store, key, integerOf(by))),
-  decrby: grows(2, 2, (store, [key = '', by]) => add(store, key, -integerOf(by))),
-  decr: grows(1, 1, (store, [key = '']) => add(store, key, -1n)),
-  incr: grows(1, 1, (store, [key = '']) => add(store, key, 1n)),
+  incrby: grows(2, 2, (store, [key = '', by]) => addTo(store, key, integerOf(by))),
+  decrby: grows(2, 2, (store, [key = '', by]) => addTo(store, key, -integerOf(by))),
+  decr: grows(1, 1, (store, [key = '']) => addTo(store, key, -1n)),
+  incr: grows(1, 1, (store, [key = '']) => addTo(store, key, 1n)),
 };
 
 function endIn(store: Store, ms: number, command: string): number {
@@ -86,7 +86,7 @@ function integerOf(text = ''): bigint {
   return BigInt(text);
 }
 
-function add(store: Store, key: string, by: bigint): number {
+function addTo(store: Store, key: string, by: bigint): number {
   if (by === LARGEST) unknown('such decrement');
   const sum = integerOf(store.find(key, 'string')?.text ?? '0') + by;
   if (BigInt.asIntN(64, sum) !== sum)
