@@ -20,9 +20,9 @@ const LIBRARY = {
   command: ['scripts/library/build.mjs'],
   built: 'libs/redis-lock/dist/cjs/index.d.ts',
   inputs: [
-    ...['libs/redis-lock/src', 'libs/redis-lock/tsconfig.lib.json', 'tsconfig.json'],
+    ...['libs/redis-lock/src', 'libs/redis-lock/package.json', 'libs/redis-lock/tsconfig.lib.json'],
     ...['docs/errors.md', 'README.md', 'README.zh-CN.md', 'LICENSE'],
-    ...['scripts/library', 'site/settings.mjs'],
+    ...['scripts/library', 'site/settings.mjs', 'tsconfig.json'],
   ],
 };
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
 import ts from 'typescript';
-import { CONFIG, DIST, entries, LIBRARY, TYPES } from './surface.mjs';
+import { CONFIG, DIST, entries, LIBRARY, manifest, TYPES } from './surface.mjs';
 
 /** @typedef {import('rollup').Plugin} Plugin */
 /** @typedef {import('@jridgewell/sourcemap-codec').SourceMapMappings} SourceMapMappings */
@@ -18,6 +18,9 @@ const ROOM =
   /^(?:core[\\/])?(api|core|primitives|connection|ioredis|node-redis|family(?![\\/]lock-telemetry)|nest)[\\/]/;
 /** Otherwise the compiler writes them into each file that has a decorator. */
 const HELPERS = fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs'));
+/** The address of a page in the package, for the version that this is. */
+const UNPKG = 'https://unpkg.com/nestjs-redis-lock';
+const OF_THIS_VERSION = `${UNPKG}@${String(manifest().now.version)}`;
 /** The types of a client that is not installed count as any. */
 const CLIENTS = /^(?=import .* from 'ioredis';$)/gm;
 
@@ -106,7 +109,7 @@ function transpiler() {
       return id.startsWith('.') ? join(dirname(importer), id.replace(/\.js$/, '.ts')) : null;
     },
     load(fileName) {
-      const text = readFileSync(fileName, 'utf8');
+      const text = readFileSync(fileName, 'utf8').replace(UNPKG, OF_THIS_VERSION);
       if (fileName === HELPERS) return { code: text, map: { mappings: '' } };
       const { outputText, sourceMapText } = ts.transpileModule(text, { compilerOptions, fileName });
       const code = outputText.replace(/^\/\/# sourceMappingURL=.*/m, '');

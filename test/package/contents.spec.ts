@@ -28,7 +28,10 @@ const CHUNKS = [
   'node-redis',
   'primitives',
 ];
-const { peerDependencies } = manifest().now as { peerDependencies: object };
+const { version, peerDependencies } = manifest().now as {
+  version: string;
+  peerDependencies: object;
+};
 const peers = Object.keys(peerDependencies);
 const PROGRAMS = [...entries(), ...[...CHUNKS, 'lock-telemetry'].map((name) => `chunks/${name}`)];
 const TYPES = [...entries(), ...CHUNKS.map((name) => `chunks/${name}`)];
@@ -184,28 +187,29 @@ const failing = (format: string, isMapped: boolean, url: string) => `
   process.setSourceMapsEnabled(${String(isMapped)});
   const { openLocks } = await import(${JSON.stringify(moduleOf(format, 'core'))});
   const locks = openLocks({ connection: '${url}', nesting: 'refuse' });
-  let stack = '';
+  let [stack, help] = [];
   try {
     locks.lock.get('');
   } catch (error) {
-    ({ stack } = error);
+    ({ stack, help } = error);
   }
   const inner = () => locks.lock.acquire('a').catch((error) => error);
   const outer = () => locks.lock.using('a', () => inner());
   const { acquiredAt, calledAt } = await outer();
   await locks.close();
-  console.log(JSON.stringify({ stack, acquiredAt, calledAt }));`;
+  console.log(JSON.stringify({ help, stack, acquiredAt, calledAt }));`;
 
 describe.each(FORMATS)('an error of the packed library as %s', (format) => {
   const redis = useRealRedis();
   const errorOf = (isMapped: boolean) =>
     run(failing(format, isMapped, redis.url)) as Record<
-      'stack' | 'acquiredAt' | 'calledAt',
+      'help' | 'stack' | 'acquiredAt' | 'calledAt',
       string
     >;
 
-  it('names classes, methods and the call sites of the application', () => {
-    const { stack, ...sites } = errorOf(false);
+  it('names classes, methods, the call sites of the application, and the page of its version', () => {
+    const { help, stack, ...sites } = errorOf(false);
+    expect(help).toBe(`https://unpkg.com/nestjs-redis-lock@${version}/docs/errors.md#lock_key`);
     const [message, thrown, caller] = stack.split('\n');
     expect(message).toBe('LockKeyError: A lock name must not be empty');
     expect(thrown).toMatch(`at KeySpace.key (`);
@@ -216,7 +220,7 @@ describe.each(FORMATS)('an error of the packed library as %s', (format) => {
   });
 
   it('has the lines of the sources where source maps are enabled', () => {
-    const { stack, ...sites } = errorOf(true);
+    const { help: _, stack, ...sites } = errorOf(true);
     const places = [...stack.matchAll(/src\/(core\/.*\.ts):(\d+):\d+\)$/gm)].map(
       ([, file, line]) => textOf(`src/${String(file)}`).split('\n')[Number(line) - 1],
     );

@@ -26,7 +26,7 @@ export interface LockErrorDetails {
   readonly cause?: unknown;
 }
 
-/** This page is in the package, so it exists for each published version. */
+/** This page is in the package. The bundler names the version in this address. */
 const ERRORS_PAGE = 'https://unpkg.com/nestjs-redis-lock/docs/errors.md';
 
 /** Base of every error that this library throws. The errors know nothing of HTTP. */
