@@ -1,9 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { writeBundle } from '../../../scripts/arena/bundle.mjs';
 import { compiled } from '../../../scripts/compile.mjs';
-import { pageFiles } from '../../../apps/seckill-demo/src/web/page-files.js';
-import { PAGE_IMPORTS, pageHtml } from '../../../apps/seckill-demo/src/page/page-html.js';
+import { addressOf, pageFiles } from '../../../apps/seckill-demo/src/web/page-files.js';
+import {
+  PAGE_ENTRY,
+  PAGE_IMPORTS,
+  pageHtml,
+} from '../../../apps/seckill-demo/src/page/page-html.js';
 
 const SOURCES = resolve(import.meta.dirname, '../../../apps/seckill-demo/src');
 const COMPILED = dirname(
@@ -54,6 +60,17 @@ describe('the modules that the page loads', () => {
     const loaded = [...files].map((file) => relative(SOURCES, file).replace(/\.ts$/, '.js'));
     expect(names.sort()).toEqual([...loaded, 'playground/bundle.js'].sort());
     expect(served.length).toBeGreaterThan(names.length);
+  });
+
+  it('have the licences of their packages beside them in an export', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'export-'));
+    await writeBundle(PAGE_ENTRY, await pageFiles(COMPILED), addressOf, folder);
+    const licences = readFileSync(join(folder, 'LICENSES.txt'), 'utf8');
+    rmSync(folder, { recursive: true });
+    for (const name of ['lit', 'lit-html', 'lit-element', '@lit/reactive-element', 'uplot']) {
+      const text = readFileSync(resolve(SOURCES, '../../../node_modules', name, 'LICENSE'), 'utf8');
+      expect(licences).toContain(`${name}\n\n${text}`);
+    }
   });
 });
 
