@@ -1,15 +1,14 @@
 // Makes libs/redis-lock ready to pack: ES modules, CommonJS, types for both, and what a reader needs.
 import { spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, posix } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { REPOSITORY } from '../../site/settings.mjs';
 import { bundleModules, bundleTypes } from './bundle.mjs';
+import { PAGES, packedPage } from './pages.mjs';
 import { CONFIG, DIST, LIBRARY, TYPES } from './surface.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** `error.help` links to the page on errors, which so exists for each published version. */
-const PAGES = ['README.md', 'README.zh-CN.md', 'docs/errors.md'];
 
 rmSync(DIST, { recursive: true, force: true });
 const checked = writeTypes();
@@ -39,27 +38,11 @@ function writeTypes() {
 function copyPages() {
   rmSync(join(LIBRARY, 'docs'), { recursive: true, force: true });
   for (const page of PAGES)
-    write(join(LIBRARY, page), withoutLinksOut(page, readFileSync(join(ROOT, page), 'utf8')));
+    write(
+      join(LIBRARY, page),
+      packedPage(page, readFileSync(join(ROOT, page), 'utf8'), REPOSITORY),
+    );
   copyFileSync(join(ROOT, 'LICENSE'), join(LIBRARY, 'LICENSE'));
-}
-
-/**
- * A link to what is not in the package leads to the repository; without one it becomes its text. No
- * picture is in the package.
- * @param {string} page
- * @param {string} text
- */
-function withoutLinksOut(page, text) {
-  const links = /\[((?:`[^`]*`|[^\]`])+)\]\((?![a-z]+:|#)([^)#\s]+)([^)]*)\)/g;
-  const prose = text.replace(/<picture>.*?<\/picture>\n+/gs, '');
-  return prose.replace(
-    links,
-    (link, /** @type {string[]} */ ...[shown = '', target = '', at = '']) => {
-      const path = posix.join(posix.dirname(page), target);
-      if (PAGES.includes(path)) return link;
-      return REPOSITORY === '' ? shown : `[${shown}](${REPOSITORY}/blob/main/${path}${at})`;
-    },
-  );
 }
 
 /**

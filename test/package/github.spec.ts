@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -10,9 +11,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
+import { PAGES, packedPage } from '../../scripts/library/pages.mjs';
 import { pageOf } from '../support/proofs.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -55,6 +57,8 @@ const stepsOf = (job: Job | undefined) => job?.steps ?? [];
 const runsOf = (job: Job | undefined) => stepsOf(job).flatMap(({ run }) => run ?? []);
 const usesOf = (job: Job) =>
   [job.uses, ...stepsOf(job).map(({ uses }) => uses)].flatMap((its) => its ?? []);
+
+const RELATIVE = /\]\((?![a-z]+:|#)([^)#\s]+)/g;
 
 /** All other jobs may read the repository, or nothing. */
 const MAY_WRITE = {
@@ -128,6 +132,36 @@ describe('the release', () => {
     ] as const) {
       expect(called).toContain(`./.github/workflows/${workflow}.yml`);
       expect(runsOf(new Map(workflows).get(workflow)?.jobs[job])).toContain(run);
+    }
+  });
+
+  it('packs pages whose links lead into the repository of the workflow', () => {
+    const code = `import { REPOSITORY } from './site/settings.mjs'; console.log(REPOSITORY)`;
+    const env = { GITHUB_SERVER_URL: 'https://git.test', GITHUB_REPOSITORY: 'shop/locks' };
+    const args = ['--input-type=module', '--eval', code];
+    const { stdout } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8', env });
+    expect(stdout).toBe('https://git.test/shop/locks\n');
+    for (const page of PAGES) {
+      const text = packedPage(page, pageOf(page), stdout.trim());
+      expect(text).not.toMatch(RELATIVE);
+      const links = [
+        ...text.matchAll(/\]\(https:\/\/git.test\/shop\/locks\/blob\/main\/([^)#]+)/g),
+      ];
+      expect(links.filter(([, path = '']) => !existsSync(join(ROOT, path)))).toEqual([]);
+      expect(links).not.toEqual([]);
+    }
+  });
+
+  it('packs pages without a repository that name no picture, and no page that is elsewhere', () => {
+    for (const page of PAGES) {
+      const text = packedPage(page, pageOf(page), '');
+      expect(text).not.toMatch(/<picture>|Longer bars|条形|^中文$/m);
+      const targets = [...text.matchAll(RELATIVE)].map(([, path = '']) =>
+        posix.join(page, '..', path),
+      );
+      expect(targets.filter((path) => !PAGES.includes(path))).toEqual([]);
+      for (const kept of pageOf(page).match(/^(#|- \*\*).*(?=\n)/gm) ?? [])
+        if (!kept.includes('](')) expect(text).toContain(kept);
     }
   });
 
