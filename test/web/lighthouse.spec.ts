@@ -42,7 +42,7 @@ describe('Lighthouse', () => {
 
   /**
    * A phone on slow 4G, as by default, but the time of the processor counts for nothing: it depends
-   * on the other work of this machine. The bytes of the scripts have their own limit below.
+   * on the other work of this machine. The bytes of the page have their own limit below.
    */
   async function reportOn(address: string): Promise<Report> {
     const options = ['--port', String(port), '--throttling.cpuSlowdownMultiplier=0.01'];
