@@ -21,6 +21,23 @@ const loaded = (load: string) => `
 
 const OF_NEST = /^(@nestjs\b|rxjs$|reflect-metadata$)/;
 
+/** The packages of which an entry loads files. The client of Prometheus brings three. */
+const PACKAGES = {
+  core: [],
+  'node-redis': [],
+  otel: ['@opentelemetry/api'],
+  prometheus: ['@opentelemetry/api', 'bintrees', 'prom-client', 'tdigest'],
+};
+const WAYS = {
+  import: (entry: string) => `await import('nestjs-redis-lock/${entry}')`,
+  require: (entry: string) => `require('nestjs-redis-lock/${entry}')`,
+  'require where it cannot load ES modules': (entry: string) =>
+    `require(require.resolve('nestjs-redis-lock/package.json').replace('package.json', 'dist/cjs/${entry}.js'))`,
+};
+const LOADS = Object.entries(PACKAGES).flatMap(([entry, packages]) =>
+  Object.entries(WAYS).map(([way, load]) => [entry, way, load(entry), packages] as const),
+);
+
 /** An application that has iovalkey in place of ioredis, and no package of Nest. */
 describe('without-nest', () => {
   const redis = useRealRedis();
@@ -31,7 +48,7 @@ describe('without-nest', () => {
     await consumer.install();
   });
 
-  it('needs no package but a client', async () => {
+  it('needs no package but a client, and those of its metrics and traces', async () => {
     const { stdout } = await consumer.npm('ls', '--all', '--parseable');
     const installed = stdout.trim().split(/[\r\n]+/);
     const names = installed.map((path) => path.split(/node_modules[\\/]/).at(-1) ?? '');
@@ -44,23 +61,20 @@ describe('without-nest', () => {
     expect(await consumer.after('tsconfig.json')).toContain('"skipLibCheck": false');
   });
 
-  it('takes locks, hears of them, and ends by itself', async () => {
+  it('takes locks, counts them, and ends by itself', async () => {
     const { stdout, stderr } = await consumer.npm('start', '--silent');
     const events = ['opened', 'acquired', 'acquired', 'released', 'released'];
     const leases = ['held', 'held'];
-    expect([JSON.parse(stdout), stderr]).toEqual([{ leases, events: [...events, ...events] }, '']);
+    expect([JSON.parse(stdout), stderr]).toEqual([
+      { leases, events: [...events, ...events], counted: 2 },
+      '',
+    ]);
     expect([await redis.admin.keys('*'), await redis.clients()]).toEqual([[], []]);
   });
 
-  it.each([
-    ['import', `await import('nestjs-redis-lock/core')`],
-    ['require', `require('nestjs-redis-lock/core')`],
-    [
-      'require where it cannot load ES modules',
-      `require(require.resolve('nestjs-redis-lock/package.json').replace('package.json', 'dist/cjs/core.js'))`,
-    ],
-  ])('loads no module of another package by %s', async (_, load) => {
-    expect(await consumer.evaluate(loaded(load))).toEqual(['nestjs-redis-lock']);
+  it.each(LOADS)('loads no package but those of %s by %s', async (_, __, load, packages) => {
+    const expected = ['nestjs-redis-lock', ...packages].sort();
+    expect(await consumer.evaluate(loaded(load))).toEqual(expected);
   });
 
   it('hears which clients it may install when it has none', async () => {

@@ -5,6 +5,9 @@ import {
   type LockEvent,
   type OpenLocksOptions,
 } from 'nestjs-redis-lock/core';
+import { instrumentLocks } from 'nestjs-redis-lock/otel';
+import { collectLockMetrics } from 'nestjs-redis-lock/prometheus';
+import { Registry } from 'prom-client';
 
 const url = String(process.env.REDIS_URL);
 const events: LockEvent['type'][] = [];
@@ -17,7 +20,12 @@ async function main(connection: OpenLocksOptions['connection']) {
   );
 }
 
+const register = new Registry();
+const stops = [collectLockMetrics(register), instrumentLocks()];
 const client = new Redis(url);
 const leases = [await main(url), await main(client)];
 client.disconnect();
-console.log(JSON.stringify({ leases, events }));
+const metrics = await register.metrics();
+for (const stop of stops) stop();
+const counted = metrics.match(/^redis_lock_acquisitions_total.* \d+$/gm)?.length;
+console.log(JSON.stringify({ leases, events, counted }));

@@ -1,0 +1,2 @@
+// Its types are checked with those of the application.
+export * as nodeRedis from 'nestjs-redis-lock/node-redis';
