@@ -1,5 +1,4 @@
 // Runs before anything is installed: Node built-ins only.
-import { pathToFileURL } from 'node:url';
 import { readCommandLine } from '../apps/seckill-demo/src/options/command-line.mjs';
 import { prepare } from './prepare.mjs';
 
@@ -9,9 +8,8 @@ const options = readCommandLine();
 if (options !== undefined) {
   const { REDIS_URL, DATABASE_URL } = process.env;
   await prepare({ demo: true, redis: !REDIS_URL, postgres: !DATABASE_URL });
-  const { compiled } = await import('./compile.mjs');
-  /** @type {unknown} */
-  const demo = await import(pathToFileURL(compiled(SOURCE)).href);
+  const { importCompiled } = await import('./compile.mjs');
+  const demo = await importCompiled(SOURCE);
   const { main } = /** @type {typeof import('../apps/seckill-demo/src/demo.js')} */ (demo);
   process.exit(await main(options));
 }

@@ -2,7 +2,7 @@
 // finds it: `npm run mutate -- --script lock.release`.
 import { join } from 'node:path';
 import { argv } from 'node:process';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { declaredScripts } from './library/scripts.mjs';
 import { prepare } from './prepare.mjs';
 
@@ -15,11 +15,10 @@ const FOLDER = join(
 );
 
 await prepare({});
-const { compile, compiled } = await import('./compile.mjs');
+const { compile, importCompiled } = await import('./compile.mjs');
 await compile(['libs', 'scripts', 'test'], /(?<!\.d)\.ts$|\.mjs$/);
-const scripts = await declaredScripts((source) => import(pathToFileURL(compiled(source)).href));
-/** @type {unknown} */
-const mutation = await import(pathToFileURL(compiled(SOURCE)).href);
+const scripts = await declaredScripts(importCompiled);
+const mutation = await importCompiled(SOURCE);
 const { main } = /** @type {typeof import('../test/mutation/main.js')} */ (mutation);
 process.exitCode = await main(
   argv.slice(2),

@@ -1,14 +1,12 @@
 // Runs histories in simulated time: `npm run simulate -- --primitive fair --seed 1 --sections 10000`.
 import { argv } from 'node:process';
-import { pathToFileURL } from 'node:url';
 import { prepare } from './prepare.mjs';
 
 const SOURCE = new URL('../test/simulation/main.ts', import.meta.url);
 
 await prepare({});
-const { compile, compiled } = await import('./compile.mjs');
+const { compile, importCompiled } = await import('./compile.mjs');
 await compile(['libs', 'scripts', 'test']);
-/** @type {unknown} */
-const simulation = await import(pathToFileURL(compiled(SOURCE)).href);
+const simulation = await importCompiled(SOURCE);
 const { main } = /** @type {typeof import('../test/simulation/main.js')} */ (simulation);
 process.exitCode = await main(argv.slice(2));

@@ -1,6 +1,6 @@
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { REDISSON_VERSIONS } from '../../test/interop/versions.mjs';
-import { compiled } from '../compile.mjs';
+import { importCompiled } from '../compile.mjs';
 import { startPostgresServer } from '../postgres-server.mjs';
 import { build, missing } from '../redisson.mjs';
 import { startRedisServer } from '../redis-server.mjs';
@@ -36,10 +36,8 @@ export async function main(name, example) {
 
 /** Ends an example as the demo ends. */
 async function obeySignals() {
-  const load = (/** @type {string} */ file) => {
-    const source = new URL(`apps/seckill-demo/src/arena/${file}`, ROOT);
-    return /** @type {Promise<unknown>} */ (import(pathToFileURL(compiled(source)).href));
-  };
+  const load = (/** @type {string} */ file) =>
+    importCompiled(new URL(`apps/seckill-demo/src/arena/${file}`, ROOT));
   const { Closing } = /** @type {typeof import('../../apps/seckill-demo/src/arena/closing.js')} */ (
     await load('closing.ts')
   );
