@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
-import { openBrowser } from './browser.mjs';
+import { openBrowser, openChrome } from './browser.mjs';
 import { accessibilityFlaws, tofuOn } from './page-checks.js';
 
 const PAGE = `<!doctype html>
@@ -71,6 +71,14 @@ describe('openBrowser', () => {
       if (host) host.attachShadow({ mode: 'open' }).innerHTML = '<p>\u{12000}</p>';
     });
     expect(await tofuOn(page)).toEqual(['\u{12000}']);
+  });
+
+  it('names what a system without a browser needs', async () => {
+    const opening = openChrome([], 'no-chrome');
+    await expect(opening).rejects.toMatchObject({
+      message: expect.stringMatching(/^No browser: .* an installed Chrome\. .*no-chrome/),
+      exitCode: 69,
+    });
   });
 
   it('finds what keeps people out', async () => {
