@@ -1,7 +1,7 @@
 // Runs before anything is installed: Node built-ins only.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { npmCommand } from './npm.mjs';
+import { npmCommand, npmEnvironment } from './npm.mjs';
 import { runStep } from './run-step.mjs';
 
 /**
@@ -15,21 +15,25 @@ export async function install(folder, what, { dev = true } = {}) {
   const lock = join(folder, 'package-lock.json');
   const record = join(folder, 'node_modules', '.package-lock.json');
   const installedAt = timeOf(record);
+  const isCurrent = installedAt >= timeOf(lock);
   const all = hasDev(record);
-  if (installedAt >= timeOf(lock) && (all || !dev || !hasDev(lock))) return;
+  if (isCurrent && (all || !dev || !hasDev(lock))) return;
   /** @type {unknown} */
   const locked = JSON.parse(readFileSync(lock, 'utf8'));
   const { packages } = /** @type {{ packages: object }} */ (locked);
   const names = Object.keys(packages).filter((name) => name !== '');
   const folders = names.map((name) => join(folder, name));
   const omitted = all || dev ? [] : ['--omit=dev'];
-  const [command, args] = npmCommand('ci', '--loglevel=error', ...omitted);
+  // `npm ci` would remove the files of a demo that runs.
+  const way = isCurrent ? ['install', '--no-save'] : ['ci', ...omitted];
+  const [command, args] = npmCommand(...way, '--loglevel=error');
   await runStep(`Installing ${what}`, command, args, {
     cwd: folder,
-    // npm tells nothing. First it removes what was there, its record included; then it makes the
-    // folders of all packages that this system needs, and fills them.
+    env: npmEnvironment(),
+    // npm tells nothing. `npm ci` first removes what was there, its record included; then it makes
+    // the folders of all packages that this system needs, and fills them.
     measure: () => {
-      if (timeOf(record) === installedAt && installedAt !== 0) return undefined;
+      if (!isCurrent && timeOf(record) === installedAt && installedAt !== 0) return undefined;
       const made = folders.filter((name) => existsSync(name));
       const done = made.filter((name) => existsSync(join(name, 'package.json'))).length;
       return made.length === 0 ? undefined : { done, total: made.length, unit: 'packages' };

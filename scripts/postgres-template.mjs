@@ -44,7 +44,7 @@ async function findOrMake() {
     .update([...INITDB, LEAN].join(' '))
     .digest('hex')
     .slice(0, 8);
-  const template = copyFolder('postgres', `${version}-${process.platform}-${process.arch}-${made}`);
+  const template = copyFolder('postgres', `${version}-${made}`);
   const isThere = () => Promise.resolve(existsSync(template));
   if (!(await isThere())) await makeCopy(template, fill, isThere);
   return template;

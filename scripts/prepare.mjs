@@ -22,7 +22,8 @@ const LIBRARY = {
   inputs: [
     ...['libs/redis-lock/src', 'libs/redis-lock/package.json', 'libs/redis-lock/tsconfig.lib.json'],
     ...['docs/errors.md', 'README.md', 'README.zh-CN.md', 'LICENSE'],
-    ...['scripts/library', 'site/settings.mjs', 'tsconfig.json'],
+    // The compiler and the bundler, too.
+    ...['scripts/library', 'site/settings.mjs', 'tsconfig.json', 'package-lock.json'],
   ],
 };
 

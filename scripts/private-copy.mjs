@@ -1,10 +1,11 @@
 // Runs before anything is installed: Node built-ins only.
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ABANDONED_AFTER_MS = 10 * 60_000;
+const SYSTEM = `${process.platform}-${process.arch}`;
 
 /** A build copies this file into `dist`, so the project is found by its lock file. */
 function projectRoot() {
@@ -21,14 +22,15 @@ function projectRoot() {
  * The folder of a program that the project keeps for itself. It is not in node_modules, which
  * `npm ci` removes.
  * @param {string} program
- * @param {string} copy the system, or the version
+ * @param {string} [version]
  */
-export function copyFolder(program, copy = `${process.platform}-${process.arch}`) {
+export function copyFolder(program, version) {
+  const copy = version === undefined ? SYSTEM : `${SYSTEM}-${version}`;
   return join(projectRoot(), '.cache', program, copy);
 }
 
 /**
- * Makes a copy that is there as a whole or not at all.
+ * Makes a copy that is there as a whole or not at all, in place of the other versions.
  * @param {string} copy from `copyFolder`
  * @param {(root: string, work: string) => Promise<void>} fill fills the folder `root`, which does
  *   not exist yet; all of `work` is removed afterwards
@@ -43,6 +45,7 @@ export async function makeCopy(copy, fill, works) {
   try {
     await fill(root, work);
     await publish(root, copy, join(work, 'broken'), works);
+    await removeOthers(copy);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -63,6 +66,19 @@ async function publish(root, copy, broken, works) {
     if (await works()) return;
     await rename(copy, broken);
     await rename(root, copy);
+  }
+}
+
+/**
+ * Another system may share the project's folder. Its copies stay.
+ * @param {string} copy
+ */
+async function removeOthers(copy) {
+  const folder = dirname(copy);
+  for (const name of await readdir(folder)) {
+    const isOurs = name === SYSTEM || name.startsWith(`${SYSTEM}-`);
+    if (isOurs && name !== basename(copy))
+      await rm(join(folder, name), { recursive: true, force: true });
   }
 }
 

@@ -7,6 +7,8 @@ const PARENT_CHECK_MS = 1_000;
 /** @type {NodeJS.Signals[]} */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
+/** @typedef {{ cwd: string, env?: NodeJS.ProcessEnv | undefined }} Place of a program */
+
 /** A step that failed: what it said, and the code to exit with. */
 export class StepError extends Error {
   /**
@@ -24,21 +26,21 @@ export class StepError extends Error {
  * @param {string} label
  * @param {string} command
  * @param {string[]} args
- * @param {{ cwd: string, measure?: import('./progress.mjs').Measure }} options
+ * @param {Place & { measure?: import('./progress.mjs').Measure }} options
  * @throws {StepError}
  */
-export function runStep(label, command, args, { cwd, ...progress }) {
-  return withProgress(label, () => run(command, args, cwd), progress);
+export function runStep(label, command, args, { cwd, env, ...progress }) {
+  return withProgress(label, () => run(command, args, { cwd, env }), progress);
 }
 
 /**
  * @param {string} command
  * @param {string[]} args
- * @param {string} cwd
+ * @param {Place} place
  * @returns {Promise<void>}
  */
-function run(command, args, cwd) {
-  const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+function run(command, args, place) {
+  const child = spawn(command, args, { ...place, stdio: ['ignore', 'pipe', 'pipe'] });
   // By force: npm would first undo what it has done, and nobody would wait for it.
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { npmCommand } from '../../scripts/npm.mjs';
+import { npmCommand, npmEnvironment } from '../../scripts/npm.mjs';
 
 const INSTALL_TIMEOUT_MS = 300_000;
 /** Where a library is tried that npm refuses beside the newest Nest. */
@@ -30,7 +30,8 @@ async function makeApp(folder, dependencies, flags = []) {
   await mkdir(folder);
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
   const command = npmCommand('install', '--no-audit', '--no-fund', '--loglevel=error', ...flags);
-  await run(...command, { cwd: folder, timeout: INSTALL_TIMEOUT_MS });
+  const env = npmEnvironment();
+  await run(...command, { cwd: folder, env, timeout: INSTALL_TIMEOUT_MS });
   await cp(import.meta.dirname, folder, { recursive: true });
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { npmCommand } from '../npm.mjs';
+import { npmCommand, npmEnvironment } from '../npm.mjs';
 import { findPrivateRedis, makePrivateRedis } from '../private-redis.mjs';
 import { SERVERS } from './cells.mjs';
 
@@ -19,7 +19,8 @@ const DOWNLOAD_TIMEOUT_MS = 300_000;
  * @param {string} [cwd]
  */
 async function run(command, args, cwd = ROOT) {
-  const options = { cwd, timeout: DOWNLOAD_TIMEOUT_MS, maxBuffer: 2 ** 26 };
+  const env = npmEnvironment();
+  const options = { cwd, env, timeout: DOWNLOAD_TIMEOUT_MS, maxBuffer: 2 ** 26 };
   return (await promisify(execFile)(command, args, options)).stdout.trim();
 }
 

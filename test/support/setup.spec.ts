@@ -2,12 +2,22 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { eventually } from './eventually.js';
 
 const SCRIPTS = fileURLToPath(new URL('../../scripts', import.meta.url));
@@ -27,6 +37,7 @@ import { connect } from 'node:net';
 process.on('SIGTERM', () => undefined);
 const args = process.argv.slice(2).join(' ');
 writeFileSync('started', args);
+writeFileSync('peers', process.env.npm_config_legacy_peer_deps ?? 'as in .npmrc');
 // The other end sees when this process is gone.
 if (process.env.WATCHED_AT) connect(Number(process.env.WATCHED_AT), '127.0.0.1');
 mkdirSync('node_modules/a', { recursive: true });
@@ -42,6 +53,18 @@ setInterval(() => {
   writeFileSync('node_modules/.package-lock.json', args.includes('--omit=dev') ? DEMO : ALL);
   process.exit(0);
 }, 20);
+`;
+
+/** All that the library is made of, and what its build leaves. */
+const INPUTS = [
+  ...['docs/errors.md', 'README.md', 'README.zh-CN.md', 'LICENSE', 'site/settings.mjs'],
+  ...['libs/redis-lock/src/index.ts', 'libs/redis-lock/tsconfig.lib.json', 'tsconfig.json'],
+];
+const BUILT = 'libs/redis-lock/dist/cjs/index.d.ts';
+const BUILD = `
+import { mkdirSync, writeFileSync } from 'node:fs';
+mkdirSync('libs/redis-lock/dist/cjs', { recursive: true });
+writeFileSync('${BUILT}', '');
 `;
 
 describe('setup', () => {
@@ -73,7 +96,17 @@ describe('setup', () => {
     child.stderr.setEncoding('utf8').on('data', (text: string) => (run.stderr += text));
     return run;
   }
-  const tell = (file: string) => writeFile(join(clone, file), '');
+  /** Runs a line with all that a module of `scripts` exports. */
+  function evaluate(module: string, code: string, environment: NodeJS.ProcessEnv = {}) {
+    const url = pathToFileURL(join(clone, 'scripts', module)).href;
+    const names = `Object.assign(globalThis, await import(${JSON.stringify(url)}));`;
+    return start(['--input-type=module', '--eval', names + code], environment);
+  }
+  async function write(file: string, text: string) {
+    await mkdir(dirname(join(clone, file)), { recursive: true });
+    await writeFile(join(clone, file), text);
+  }
+  const tell = (file: string) => write(file, '');
 
   it('tells how many of the packages of this system are there', async () => {
     const run = setUp();
@@ -107,19 +140,20 @@ describe('setup', () => {
 
     /** The command that npm receives; undefined if it need not run. */
     async function npmGets(dev: boolean): Promise<string | undefined> {
-      const code = `import { install } from ${JSON.stringify(join(clone, 'scripts', 'install.mjs'))};
-        await install(${JSON.stringify(clone)}, 'dependencies', { dev: ${dev} });`;
-      expect(await start(['--input-type=module', '--eval', code]).exited).toEqual([0, null]);
+      const run = evaluate('install.mjs', `await install('.', 'dependencies', { dev: ${dev} });`);
+      expect(await run.exited).toEqual([0, null]);
       return readFile(join(clone, 'started'), 'utf8').catch(() => undefined);
     }
     const all = 'ci --loglevel=error';
-    const demo = `${all} --omit=dev`;
+    const demo = 'ci --omit=dev --loglevel=error';
+    /** What is there stays: a demo may run from it. */
+    const more = 'install --no-save --loglevel=error';
 
     it.each([
       { there: undefined, asIn: 'no', dev: false, npm: demo },
       { there: undefined, asIn: 'no', dev: true, npm: all },
       { there: DEMO, asIn: 'this', dev: false, npm: undefined },
-      { there: DEMO, asIn: 'this', dev: true, npm: all },
+      { there: DEMO, asIn: 'this', dev: true, npm: more },
       { there: DEMO, asIn: 'an older', dev: false, npm: demo },
       { there: ALL, asIn: 'this', dev: true, npm: undefined },
       { there: ALL, asIn: 'this', dev: false, npm: undefined },
@@ -131,6 +165,47 @@ describe('setup', () => {
       await utimes(lock(), now, lockedAt);
       expect(await npmGets(dev)).toBe(npm);
     });
+  });
+
+  it('builds the library anew when a package of it is another one', async () => {
+    await tell('finish');
+    for (const file of INPUTS) await write(file, '');
+    await write('scripts/library/build.mjs', BUILD);
+    const build = async () => {
+      const run = start([join(clone, 'scripts', 'setup.mjs'), '--library']);
+      expect(await run.exited).toEqual([0, null]);
+      return Math.round((await stat(join(clone, BUILT))).mtimeMs);
+    };
+    const [soon, later] = [new Date((await build()) + 1_000), new Date(Date.now() + 60_000)];
+    await utimes(join(clone, BUILT), soon, soon);
+    expect(await build()).toBe(soon.getTime());
+    for (const file of ['package-lock.json', 'node_modules/.package-lock.json'])
+      await utimes(join(clone, file), later, later);
+    expect(await build()).not.toBe(soon.getTime());
+  });
+
+  it('keeps one version of a private program, and those of other systems', async () => {
+    const [ours, others] = [`${process.platform}-${process.arch}`, `${process.platform}-mips-1`];
+    await write(`.cache/redis/${others}/redis-server`, '');
+    for (const version of ['1', '2']) {
+      const run = evaluate(
+        'private-copy.mjs',
+        `import { mkdir } from 'node:fs/promises';
+        await makeCopy(copyFolder('redis', '${version}'), (root) => mkdir(root), () => true);`,
+      );
+      expect(await run.exited).toEqual([0, null]);
+    }
+    const kept = await readdir(join(clone, '.cache', 'redis'));
+    expect(kept.sort()).toEqual([others, `${ours}-2`].sort());
+  });
+
+  it('leaves the way with peers to the .npmrc of each folder, and its own environment as it is', async () => {
+    await tell('finish');
+    const code = `await install('.', 'dependencies');
+      process.exit(process.env.npm_config_legacy_peer_deps === 'true' ? 0 : 1);`;
+    const run = evaluate('install.mjs', code, { npm_config_legacy_peer_deps: 'true' });
+    expect(await run.exited).toEqual([0, null]);
+    expect(await readFile(join(clone, 'peers'), 'utf8')).toBe('as in .npmrc');
   });
 
   it('hands on what npm says when it fails, and its exit code', async () => {
