@@ -95,6 +95,12 @@ describe('the addresses of the page', () => {
     await page.cell('rush/setnx/2').click();
     await replay.getByText('setnx: the rush').waitFor();
     expect(await fragment()).toBe('#/cell/rush/setnx/2');
+    await page.page.evaluate(() => {
+      scrollTo(0, 0);
+    });
+    await eventually(async () => expect(await topOf('replay-view')).toBeGreaterThan(200));
+    await page.cell('rush/setnx/2').click();
+    await eventually(async () => expect(await topOf('replay-view')).toBeLessThan(200));
     await page.page.goBack();
     await replay.getByText('lua-release: work longer than the lease').waitFor();
     expect(await page.cell(SHOWCASE).getAttribute('aria-pressed')).toBe('true');

@@ -14,12 +14,14 @@ import { RECORDING } from '../../scripts/arena/recording.mjs';
 import { experimentWords } from '../../apps/seckill-demo/src/page/words/experiment-words.js';
 import { pageWords } from '../../apps/seckill-demo/src/page/words/page-words.js';
 import { playgroundWords } from '../../apps/seckill-demo/src/page/words/playground-words.js';
+import { replayWords } from '../../apps/seckill-demo/src/page/words/replay-words.js';
 import { eventually } from '../support/eventually.js';
 import { oneLine, useBrowser } from './arena-visit.js';
 import type { ArenaPage, Visitor } from './arena-visit.js';
 import { ALL_LOOKS, expectGoodLooks } from './good-looks.js';
 import { useSite } from './site.js';
 
+const playerWords = replayWords.en;
 const words = { ...experimentWords.en, ...playgroundWords.en };
 
 describe('the playground', () => {
@@ -110,7 +112,7 @@ describe('the playground', () => {
     await openAt('strategy=setnx');
     expect(await button(words.plug(1)).getAttribute('aria-disabled')).toBe('true');
     const shown = page.page;
-    for (let i = 0; i < 6; i += 1) await button(words.forward).click();
+    for (let i = 0; i < 6; i += 1) await button(playerWords.stepOn).click();
     await button(words.freeze(2)).click();
     await shown.locator('interleaving-table', { hasText: 'the process freezes' }).waitFor();
     await button(words.plug(1)).click();
@@ -134,7 +136,7 @@ describe('the playground', () => {
     const rest = await later();
     // Not every step has a row.
     await eventually(async () => {
-      await press(words.forward);
+      await press(playerWords.stepOn);
       expect(await later()).toBeLessThan(rest);
     });
     await view.getByLabel('Speed').selectOption('0.25');

@@ -37,20 +37,10 @@ const CELLS_OF: Readonly<Partial<Record<PagePart, ReadonlyArray<Cell['kind']>>>>
 export class ArenaPage extends ArenaElement {
   static override readonly styles = [look, pageStyles];
 
-  /** The address that was shown last, and whether its run was known. */
+  /** The visit that was shown last, and whether its run was known. */
   #shown = '';
   /** The recording plays on after the lessons. */
   #isHeld = false;
-
-  override connectedCallback(): void {
-    super.connectedCallback();
-    addEventListener('click', this.#repeat);
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    removeEventListener('click', this.#repeat);
-  }
 
   protected override render(): TemplateResult {
     const { lesson } = selection;
@@ -64,7 +54,7 @@ export class ArenaPage extends ArenaElement {
 
   protected override updated(): void {
     this.#holdRecording();
-    const shown = `${location.hash} ${this.page.run === undefined ? '' : 'with its run'}`;
+    const shown = `${selection.visits} ${this.page.run === undefined ? '' : 'with its run'}`;
     if (shown === this.#shown) return;
     this.#shown = shown;
     if (selection.lesson !== undefined) scrollTo({ top: 0, behavior: 'instant' });
@@ -139,12 +129,6 @@ export class ArenaPage extends ArenaElement {
     const section = this.renderRoot.querySelector(`#${part}`);
     if (section !== null) scrollToPart(section);
   }
-
-  /** A link to the present address changes nothing, but the visitor may have scrolled away. */
-  readonly #repeat = (event: Event): void => {
-    const link = event.composedPath().find((target) => target instanceof HTMLAnchorElement);
-    if (link !== undefined && link.hash === location.hash) this.#showPart();
-  };
 
   readonly #toMatrix = (): void => {
     this.renderRoot.querySelector<MatrixView>('matrix-view')?.focusCell();

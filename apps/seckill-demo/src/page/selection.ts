@@ -13,11 +13,21 @@ export const addressOf = {
  * button lead there. Without a cell, the page follows the run.
  */
 class Selection extends Observable {
+  #visits = 0;
+
   constructor() {
     super();
-    addEventListener('hashchange', () => {
-      this.changed();
+    addEventListener('hashchange', this.#visited);
+    addEventListener('click', (event) => {
+      const link = event.composedPath().find((target) => target instanceof HTMLAnchorElement);
+      // The browser reports no visit to the present address.
+      if (link?.href === location.href) this.#visited();
     });
+  }
+
+  /** Grows with each visit of an address, even of the same one: the visitor may have scrolled away. */
+  get visits(): number {
+    return this.#visits;
   }
 
   get part(): string | undefined {
@@ -33,9 +43,21 @@ class Selection extends Observable {
     return LESSONS.find((lesson) => String(lesson.number) === number);
   }
 
-  choose(cell: string | undefined): void {
-    location.hash = cell === undefined ? addressOf.part('replay') : addressOf.cell(cell);
+  /** Its address has the experiment, too. */
+  get isPlayground(): boolean {
+    return /^#\/playground(\?|$)/.test(location.hash);
   }
+
+  choose(cell: string | undefined): void {
+    const address = cell === undefined ? addressOf.part('replay') : addressOf.cell(cell);
+    if (address !== location.hash) history.pushState(null, '', address);
+    this.#visited();
+  }
+
+  readonly #visited = (): void => {
+    this.#visits += 1;
+    this.changed();
+  };
 }
 
 export const selection = new Selection();

@@ -8,14 +8,11 @@ import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { preferences } from '../preferences.js';
 import '../replay/key-panel.js';
-import { PACES, playedTo } from '../replay/playback.js';
-import type { Pace } from '../replay/playback.js';
 import { replayStyles } from '../replay/replay-styles.js';
 import '../replay/timeline-legend.js';
-import '../timeline/holders-timeline.js';
-import type { HoldersTimeline } from '../timeline/holders-timeline.js';
+import '../replay/timeline-player.js';
+import type { TimelinePlayer } from '../replay/timeline-player.js';
 import { playgroundWords } from '../words/playground-words.js';
-import { replayWords } from '../words/replay-words.js';
 import { ExperimentEvent } from './experiment-event.js';
 import './interleaving-table.js';
 import './run-verdict.js';
@@ -44,53 +41,45 @@ export class RunView extends ArenaElement {
   @property() source = '';
   /** The position of the playhead; undefined: at the end. */
   @state() private now: number | undefined;
-  @state() private isPlaying = false;
-  @state() private pace: Pace = 'slow';
-  @query('holders-timeline') private readonly timeline!: HoldersTimeline | null;
+  @query('timeline-player') private readonly player!: TimelinePlayer | null;
 
-  #frame = 0;
   /** A visitor may want no motion. */
   #plays = !preferences.isStill;
-  /** The next run begins as this one until the playhead. */
-  #keepsPlace = false;
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    cancelAnimationFrame(this.#frame);
-  }
+  /** The moment of a strike: the next run is the same until then. */
+  #struckAt: number | undefined;
 
   /** Shows the run of a new experiment from its start, and one with a new fault from its moment. */
   protected override willUpdate(changed: PropertyValues<this>): void {
     if (!changed.has('run')) return;
-    this.#plays ||= this.isPlaying;
-    this.#stop(this.#keepsPlace ? this.now : undefined);
-    this.#keepsPlace = false;
+    this.#plays ||= this.player?.isPlaying ?? false;
+    this.player?.stop(this.#struckAt);
+    this.#struckAt = undefined;
   }
 
   protected override updated(changed: PropertyValues<this>): void {
     super.updated(changed);
     if (!changed.has('run') || !this.#plays) return;
     this.#plays = false;
-    this.#play(this.now ?? -Infinity);
+    this.player?.play(this.now);
   }
 
   protected override render(): TemplateResult {
     const words = this.say(playgroundWords);
-    const { steps, experiment, brokenAt } = this.run;
+    const { steps, brokenAt } = this.run;
     const now = this.now ?? Infinity;
-    const processes = Array.from({ length: experiment.processes }, (_, i) => i + 1);
     return html`
       <h2>${words.run}</h2>
       <run-verdict .run=${this.run}></run-verdict>
       <div class="columns">
         <div class="picture">
-          <holders-timeline
+          <timeline-player
+            label=${words.run}
             .steps=${steps}
             .count=${steps.length}
-            .now=${now}
-            .processes=${processes}
-          ></holders-timeline>
-          ${this.#controls()} ${this.#hands(processes)}
+            .processes=${this.#processes}
+            @moved=${this.#moved}
+          ></timeline-player>
+          ${this.#hands()}
           <timeline-legend></timeline-legend>
           ${
             steps.some(({ kind }) => kind === 'key')
@@ -115,35 +104,11 @@ export class RunView extends ArenaElement {
     `;
   }
 
-  #controls(): TemplateResult {
-    const words = { ...this.say(replayWords), ...this.say(playgroundWords) };
-    const share = this.now === undefined ? 1 : (this.timeline?.scale.shareOf(this.now) ?? 1);
-    return html`<div class="controls" role="group" aria-label=${words.run}>
-      <button class="main" @click=${this.#toggle}>
-        ${this.isPlaying ? `❚❚ ${words.pause}` : `▶ ${words.play}`}
-      </button>
-      <button aria-label=${words.back} @click=${this.#back}>◂</button>
-      <button aria-label=${words.forward} @click=${this.#forward}>▸</button>
-      <input
-        type="range"
-        min="0"
-        max="1000"
-        aria-label=${words.position}
-        .value=${String(Math.round(share * 1_000))}
-        @input=${this.#seek}
-      />
-      <select aria-label=${words.speed} @change=${this.#setPace}>
-        ${PACES.map(
-          (pace) =>
-            html`<option value=${pace} ?selected=${pace === this.pace}>
-              ${pace === 'slow' ? words.slow : `${pace}×`}
-            </option>`,
-        )}
-      </select>
-    </div>`;
+  get #processes(): readonly number[] {
+    return Array.from({ length: this.run.experiment.processes }, (_, i) => i + 1);
   }
 
-  #hands(processes: readonly number[]): TemplateResult {
+  #hands(): TemplateResult {
     const words = this.say(playgroundWords);
     const isOff = this.now === undefined;
     const button = (kind: Fault['kind'], process: number) =>
@@ -157,7 +122,10 @@ export class RunView extends ArenaElement {
       </button>`;
     return html`<div role="group" aria-label=${words.hands}>
       <div class="hands">
-        ${processes.flatMap((process) => [button('kill', process), button('freeze', process)])}
+        ${this.#processes.flatMap((process) => [
+          button('kill', process),
+          button('freeze', process),
+        ])}
       </div>
       ${isOff ? html`<p class="quiet small">${words.handsHint}</p>` : nothing}
     </div>`;
@@ -169,7 +137,7 @@ export class RunView extends ArenaElement {
     const ms = kind === 'kill' ? 0 : Math.round(experiment.leaseMs * 1.5);
     const fault = { kind, process, at: Math.max(0, this.now), ms };
     this.#plays = !preferences.isStill;
-    this.#keepsPlace = true;
+    this.#struckAt = this.now;
     this.dispatchEvent(new ExperimentEvent(withFault(experiment, fault)));
   }
 
@@ -177,63 +145,13 @@ export class RunView extends ArenaElement {
     return this.run.steps.at(-1)?.at ?? 0;
   }
 
-  #play(from: number): void {
-    cancelAnimationFrame(this.#frame);
-    this.isPlaying = true;
-    let last = performance.now();
-    let now = from;
-    const advance = (time: number): void => {
-      const { timeline } = this;
-      if (timeline === null) return;
-      now = Math.max(now, timeline.timeline.from);
-      now = playedTo(now, time - last, this.pace, timeline.scale);
-      last = time;
-      if (now >= timeline.timeline.to) {
-        this.#stop(undefined);
-        return;
-      }
-      this.now = now;
-      this.#frame = requestAnimationFrame(advance);
-    };
-    this.#frame = requestAnimationFrame(advance);
-  }
-
-  #stop(now: number | undefined): void {
-    cancelAnimationFrame(this.#frame);
-    this.isPlaying = false;
-    this.now = now;
-  }
-
-  readonly #toggle = (): void => {
-    if (this.isPlaying) this.#stop(this.now);
-    else this.#play(this.now ?? -Infinity);
-  };
-
-  readonly #back = (): void => {
-    const now = this.now ?? Infinity;
-    const before = this.run.steps.findLast(({ at }) => at < now);
-    this.#stop(before?.at ?? this.now);
-  };
-
-  readonly #forward = (): void => {
-    const now = this.now ?? -Infinity;
-    this.#stop(this.run.steps.find(({ at }) => at > now)?.at);
-  };
-
-  readonly #seek = ({ target }: InputEvent): void => {
-    if (!(target instanceof HTMLInputElement) || this.timeline === null) return;
-    const share = target.valueAsNumber / 1_000;
-    this.#stop(share === 1 ? undefined : this.timeline.scale.timeOf(share));
-  };
-
-  readonly #setPace = ({ target }: Event): void => {
-    if (!(target instanceof HTMLSelectElement)) return;
-    this.pace = PACES.find((pace) => String(pace) === target.value) ?? 'slow';
+  readonly #moved = (): void => {
+    this.now = this.player?.now;
   };
 
   /** From its start, unless the visitor wants no motion. */
   playFromStart(): void {
     this.#plays = !preferences.isStill;
-    this.#stop(undefined);
+    this.player?.stop();
   }
 }

@@ -28,20 +28,6 @@ export const replayStyles = css`
   key-panel {
     margin-top: 22px;
   }
-  .controls {
-    display: flex;
-    flex-wrap: wrap;
-    align-items: center;
-    gap: 8px;
-    margin: 14px 0 8px;
-  }
-  .controls input {
-    flex: 1 1 60px;
-    min-width: 0;
-    padding: 0;
-    border: 0;
-    accent-color: var(--accent);
-  }
   @media (max-width: 900px) {
     .columns {
       grid-template-columns: minmax(0, 1fr);

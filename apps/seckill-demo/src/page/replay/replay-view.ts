@@ -8,17 +8,15 @@ import { scrollToPart } from '../scroll-to-part.js';
 import { selection } from '../selection.js';
 import { runningCells } from '../state/cells.js';
 import { store } from '../store.js';
-import '../timeline/holders-timeline.js';
-import type { HoldersTimeline } from '../timeline/holders-timeline.js';
 import { outcomeWords, SIGNS, toneOf } from '../words.js';
 import { replayWords } from '../words/replay-words.js';
 import './code-panel.js';
 import './key-panel.js';
-import { eachFrame, PACES, playedTo } from './playback.js';
-import type { Pace } from './playback.js';
 import { replayStyles } from './replay-styles.js';
 import { shownCell, titleOf } from './shown-cell.js';
 import './timeline-legend.js';
+import './timeline-player.js';
+import type { TimelinePlayer } from './timeline-player.js';
 
 /** The visitor wants to choose another cell. */
 export const BACK_TO_MATRIX = 'back-to-matrix';
@@ -32,31 +30,22 @@ export class ReplayView extends ArenaElement {
   @property({ type: Boolean }) canGoBack = false;
   /** The position of the playhead; undefined: at the latest step. */
   @state() private now: number | undefined;
-  @state() private isPlaying = false;
-  @state() private pace: Pace = 'slow';
-  @query('holders-timeline') private readonly timeline!: HoldersTimeline | null;
+  @query('timeline-player') private readonly player!: TimelinePlayer | null;
 
-  #chosen: string | undefined;
-  #endFrames: () => void = () => undefined;
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#endFrames();
-  }
+  /** The visit whose cell it shows. */
+  #visit = -1;
 
   protected override updated(changed: PropertyValues<this>): void {
     super.updated(changed);
-    if (this.#chosen === selection.cell || this.page.run === undefined) return;
-    this.#chosen = selection.cell;
-    if (this.#chosen === undefined) {
-      this.#stop(undefined);
-      return;
-    }
-    const isPlayed = this.page.cells[this.#chosen]?.outcome !== undefined;
-    if (preferences.isStill || !isPlayed) this.#stop(undefined);
-    else this.#play(-Infinity);
+    const { cell, visits } = selection;
+    if (this.#visit === visits || this.page.run === undefined) return;
+    this.#visit = visits;
+    const isPlayed = cell !== undefined && this.page.cells[cell]?.outcome !== undefined;
+    if (isPlayed && !preferences.isStill) this.player?.play();
+    else this.player?.stop();
+    if (cell === undefined) return;
     scrollToPart(this);
-    this.renderRoot.querySelector<HTMLElement>('.controls button')?.focus({ preventScroll: true });
+    this.player?.focus({ preventScroll: true });
   }
 
   protected override render(): TemplateResult {
@@ -91,12 +80,13 @@ export class ReplayView extends ArenaElement {
       ${this.#header(id)}
       <div class="columns">
         <div class="picture">
-          <holders-timeline
+          <timeline-player
+            label=${this.say(replayWords).title}
             .steps=${steps}
             .count=${steps.length}
-            .now=${this.now ?? Infinity}
-          ></holders-timeline>
-          ${this.#controls()}
+            @moved=${this.#moved}
+            @taken=${this.#pin}
+          ></timeline-player>
           <timeline-legend></timeline-legend>
           <key-panel .steps=${steps} .now=${now}></key-panel>
         </div>
@@ -140,71 +130,8 @@ export class ReplayView extends ArenaElement {
     </button>`;
   }
 
-  #controls(): TemplateResult {
-    const words = this.say(replayWords);
-    const share = this.now === undefined ? 1 : (this.timeline?.scale.shareOf(this.now) ?? 1);
-    return html`<div class="controls" role="group" aria-label=${words.title}>
-      <button class="main" @click=${this.#toggle}>
-        ${this.isPlaying ? `❚❚ ${words.pause}` : `▶ ${words.play}`}
-      </button>
-      <input
-        type="range"
-        min="0"
-        max="1000"
-        aria-label=${words.position}
-        .value=${String(Math.round(share * 1_000))}
-        @input=${this.#seek}
-      />
-      <select aria-label=${words.speed} @change=${this.#setPace}>
-        ${PACES.map((pace) => html`<option value=${pace} ?selected=${pace === this.pace}>${this.#paceName(pace)}</option>`)}
-      </select>
-    </div>`;
-  }
-
-  #paceName(pace: Pace): string {
-    if (pace === 'slow') return this.say(replayWords).slow;
-    return pace === 0.25 ? '¼×' : pace === 0.05 ? '1/20×' : `${pace}×`;
-  }
-
-  #play(from: number): void {
-    this.#endFrames();
-    this.isPlaying = true;
-    let now = from;
-    this.#endFrames = eachFrame((passedMs) => {
-      const { timeline } = this;
-      if (timeline === null) return false;
-      const { from: start, to } = timeline.timeline;
-      now = playedTo(Math.max(now, start), passedMs, this.pace, timeline.scale);
-      if (now >= to) this.#stop(undefined);
-      else this.now = now;
-      return this.isPlaying;
-    });
-  }
-
-  #stop(now: number | undefined): void {
-    this.#endFrames();
-    this.isPlaying = false;
-    this.now = now;
-  }
-
-  readonly #toggle = (): void => {
-    if (this.isPlaying) {
-      this.#stop(this.now);
-      return;
-    }
-    this.#pin();
-    this.#play(this.now ?? -Infinity);
-  };
-
-  readonly #seek = ({ target }: InputEvent): void => {
-    if (!(target instanceof HTMLInputElement) || this.timeline === null) return;
-    this.#pin();
-    this.#stop(this.timeline.scale.timeOf(target.valueAsNumber / 1_000));
-  };
-
-  readonly #setPace = ({ target }: Event): void => {
-    if (!(target instanceof HTMLSelectElement)) return;
-    this.pace = PACES.find((pace) => String(pace) === target.value) ?? 'slow';
+  readonly #moved = (): void => {
+    this.now = this.player?.now;
   };
 
   readonly #back = (): void => {
@@ -216,9 +143,9 @@ export class ReplayView extends ArenaElement {
   };
 
   /** The visitor looks closely at this cell: the run must not replace it. */
-  #pin(): void {
+  readonly #pin = (): void => {
     if (selection.cell !== undefined) return;
-    this.#chosen = shownCell(this.page, undefined);
-    selection.choose(this.#chosen);
-  }
+    selection.choose(shownCell(this.page, undefined));
+    this.#visit = selection.visits;
+  };
 }

@@ -20,8 +20,6 @@ export interface PlaygroundWords {
   readonly stuck: string;
   readonly books: (orders: number, pieces: number) => string;
   readonly run: string;
-  readonly back: string;
-  readonly forward: string;
   readonly plug: (process: number) => string;
   readonly freeze: (process: number) => string;
   readonly hands: string;
@@ -65,8 +63,6 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     stuck: 'The key of the lock has no TTL. No later caller acquires the lock.',
     books: (orders, pieces) => `${orders} orders sold, the stock fell by ${pieces}.`,
     run: 'The run',
-    back: 'Step back',
-    forward: 'Next step',
     plug: (process) => `Pull the plug of process ${process}`,
     freeze: (process) => `Freeze process ${process}`,
     hands: 'At the playhead',
@@ -118,8 +114,6 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     stuck: '锁的键没有 TTL，之后的调用者都拿不到锁。',
     books: (orders, pieces) => `成交 ${orders} 单，库存减少 ${pieces} 件。`,
     run: '运行过程',
-    back: '上一步',
-    forward: '下一步',
     plug: (process) => `拔掉进程 ${process} 的电源`,
     freeze: (process) => `冻结进程 ${process}`,
     hands: '在播放位置',

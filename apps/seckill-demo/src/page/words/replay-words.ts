@@ -11,6 +11,8 @@ export interface ReplayWords {
   readonly never: (cell: string) => string;
   readonly play: string;
   readonly pause: string;
+  readonly stepBack: string;
+  readonly stepOn: string;
   readonly speed: string;
   readonly slow: string;
   readonly position: string;
@@ -48,6 +50,8 @@ export const replayWords: InBoth<ReplayWords> = {
     never: (cell) => `${cell} is not in this run.`,
     play: 'Play',
     pause: 'Pause',
+    stepBack: 'Step back',
+    stepOn: 'Next step',
     speed: 'Speed',
     slow: 'slow',
     position: 'Position in the cell',
@@ -83,6 +87,8 @@ export const replayWords: InBoth<ReplayWords> = {
     never: (cell) => `这次运行没有 ${cell}。`,
     play: '播放',
     pause: '暂停',
+    stepBack: '上一步',
+    stepOn: '下一步',
     speed: '速度',
     slow: '慢放',
     position: '这一格的播放位置',
