@@ -122,8 +122,54 @@ describe('the playground', () => {
       ['freeze', 2],
       ['kill', 1],
     ]);
+    const isOff = (name: string) => button(name).getAttribute('aria-disabled');
+    const hands = [words.plug(1), words.freeze(1), words.plug(2), words.freeze(2)];
+    await eventually(async () =>
+      expect(await Promise.all(hands.map(isOff))).toEqual(['true', 'true', 'false', 'false']),
+    );
     await button(words.remove(words.fault(faults[0] as never))).click();
     await eventually(async () => expect(experiment().faults).toHaveLength(1));
+  });
+
+  it('takes only values that its address can have', async () => {
+    const shown = await openAt('strategy=lock&seed=999999');
+    const form = shown.locator('#fault');
+    const add = (values: Record<string, string>) => async () => {
+      for (const [name, value] of Object.entries(values)) {
+        await form.locator(`input[name=${name}]`).fill(value);
+      }
+      await button(words.add).click();
+    };
+    await form.locator('[name=kind]').selectOption('freeze');
+    for (const wrong of [{ at: '59999.999' }, { at: '60000' }, { at: '50', forMs: '450.5' }]) {
+      await add(wrong)();
+      expect(await form.locator('input:invalid').count()).toBe(1);
+    }
+    await add({ forMs: '450' })();
+    await eventually(async () =>
+      expect(experiment().faults).toEqual([{ kind: 'freeze', process: 1, at: 50, ms: 450 }]),
+    );
+    await button(words.nextSeed).click();
+    await eventually(async () => expect(experiment().seed).toBe(1));
+    await shown.locator('input[name=seed]').fill('1000000');
+    await shown.locator('input[name=seed]').blur();
+    await eventually(async () => expect(experiment().seed).toBe(999_999));
+  });
+
+  it('takes no fault more than its address can have', async () => {
+    const faults = Array.from({ length: 20 }, (_, i) => `freeze-2-${i + 1}-1`).join(',');
+    const shown = await openAt(`strategy=lock&faults=${faults}`);
+    expect(await button(words.add).isDisabled()).toBe(true);
+    await button(playerWords.stepOn).click();
+    expect(await button(words.plug(1)).getAttribute('aria-disabled')).toBe('true');
+    expect(await shown.getByText(words.full(20)).count()).toBe(2);
+  });
+
+  it('says which faults do not happen in the run', async () => {
+    const faults = ['kill-1-10', 'freeze-1-20-5', 'kill-3-30', 'kill-2-50000'];
+    const shown = await openAt(`strategy=lock&faults=${faults.join(',')}`);
+    const told = await shown.locator('experiment-form li').allInnerTexts();
+    expect(told.map((text) => text.includes(words.absent))).toEqual([false, true, true, true]);
   });
 
   it('plays, pauses, and plays slowly, for a visitor who wants motion', async () => {

@@ -49,8 +49,8 @@ export const NUMBERS: Readonly<Record<NumberName, Range>> = {
 };
 const NUMBER_NAMES = Object.keys(NUMBERS) as NumberName[];
 /** No run lasts so long. */
-const LONGEST_MS = 60_000;
-const MOST_FAULTS = 20;
+export const LONGEST_MS = 60_000;
+export const MOST_FAULTS = 20;
 /** As in `kill-1-37.5` and `freeze-2-80-400`. */
 const FAULT = /^(kill|freeze)-(\d)-(\d{1,6}(?:\.\d{1,2})?)(?:-(\d{1,6}))?$/;
 
@@ -76,6 +76,16 @@ export function toQuery(experiment: Experiment): string {
   );
   if (faults.length > 0) query.set('faults', faults.join(','));
   return query.toString().replaceAll('%2C', ',');
+}
+
+/** The same experiment with a seed that comes so much later. The first one follows the last one. */
+export function seedsLater(experiment: Experiment, count: number): Experiment {
+  return { ...experiment, seed: ((experiment.seed - 1 + count) % NUMBERS.seed.most) + 1 };
+}
+
+/** A freeze that outlasts the lease. */
+export function freezeMs({ leaseMs }: Experiment): number {
+  return Math.round(leaseMs * 1.5);
 }
 
 /** The same experiment with one more fault. */

@@ -1,17 +1,28 @@
-import { css, html } from 'lit';
+import { css, html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
-import { customElement, property, query } from 'lit/decorators.js';
-import { NUMBERS, STRATEGY_NAMES, withFault } from '../../playground/experiment.js';
+import { customElement, property, query, state } from 'lit/decorators.js';
+import {
+  freezeMs,
+  LONGEST_MS,
+  MOST_FAULTS,
+  NUMBERS,
+  seedsLater,
+  STRATEGY_NAMES,
+  withFault,
+} from '../../playground/experiment.js';
 import type { Experiment, Fault, NumberName, StrategyName } from '../../playground/experiment.js';
+import type { Run } from '../../playground/run.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
+import { colon } from '../words.js';
 import { experimentWords } from '../words/experiment-words.js';
 import { ExperimentEvent } from './experiment-event.js';
 
 const NAMES = Object.keys(NUMBERS) as NumberName[];
 const OWN = STRATEGY_NAMES.indexOf('lock-unchecked');
-/** A freeze that outlasts the lease. */
-const freezeMs = (leaseMs: number): number => Math.round(leaseMs * 1.5);
+/** As an address has them. */
+const AT = { step: 0.01, least: 0, most: LONGEST_MS - 0.01 };
+const FOR_MS = { step: 1, least: 1, most: LONGEST_MS };
 
 /** The numbers, the strategy and the faults of the experiment. */
 @customElement('experiment-form')
@@ -61,6 +72,8 @@ export class ExperimentForm extends ArenaElement {
   ];
 
   @property({ attribute: false }) experiment!: Experiment;
+  @property({ attribute: false }) run: Run | undefined;
+  @state() private kind: Fault['kind'] = 'kill';
   @query('#fault') private readonly faultForm!: HTMLFormElement;
 
   protected override render(): TemplateResult {
@@ -114,7 +127,7 @@ export class ExperimentForm extends ArenaElement {
       ${faults.map(
         (fault, index) =>
           html`<li>
-            <span>${words.fault(fault)}</span>
+            <span class=${this.#happens(fault) ? '' : 'quiet'}>${this.#told(fault)}</span>
             <button
               aria-label=${words.remove(words.fault(fault))}
               @click=${() => {
@@ -128,37 +141,59 @@ export class ExperimentForm extends ArenaElement {
     </ul>`;
   }
 
+  #told(fault: Fault): string {
+    const words = this.say(experimentWords);
+    const told = words.fault(fault);
+    return this.#happens(fault) ? told : `${told}${this.say(colon)}${words.absent}`;
+  }
+
+  /** The run may be over before, and its process dead or missing. */
+  #happens({ kind, process, at }: Fault): boolean {
+    const { run } = this;
+    if (run === undefined || run.experiment !== this.experiment) return true;
+    const what = kind === 'kill' ? 'killed' : 'frozen';
+    return run.steps.some(
+      (step) =>
+        step.kind === 'struck' && step.what === what && step.process === process && step.at === at,
+    );
+  }
+
   #newFault(): TemplateResult {
     const words = this.say(experimentWords);
-    const { leaseMs, processes } = this.experiment;
-    const number = (name: 'at' | 'ms', label: string, value: number) =>
-      html`<label
-        >${label}<input
-          type="number"
-          name=${name}
-          min="0"
-          max="59999"
-          step="any"
-          value=${value}
-          required
-      /></label>`;
+    const { experiment } = this;
+    const isFull = experiment.faults.length === MOST_FAULTS;
     return html`<form id="fault" @submit=${this.#addFault}>
-      <label
-        >${words.kind}
-        <select name="kind">
-          <option value="kill">${words.kinds.kill}</option>
-          <option value="freeze">${words.kinds.freeze}</option>
-        </select>
-      </label>
-      <label
-        >${words.process}
-        <select name="process">
-          ${Array.from({ length: processes }, (_, i) => html`<option>${i + 1}</option>`)}
-        </select>
-      </label>
-      ${number('at', words.at, 50)} ${number('ms', words.forMs, freezeMs(leaseMs))}
-      <button>${words.add}</button>
-    </form>`;
+        <label
+          >${words.kind}
+          <select name="kind" @change=${this.#setKind}>
+            <option value="kill">${words.kinds.kill}</option>
+            <option value="freeze">${words.kinds.freeze}</option>
+          </select>
+        </label>
+        <label
+          >${words.process}
+          <select name="process">
+            ${Array.from({ length: experiment.processes }, (_, i) => html`<option>${i + 1}</option>`)}
+          </select>
+        </label>
+        ${this.#time('at', AT, 50)}
+        ${this.kind === 'freeze' ? this.#time('forMs', FOR_MS, freezeMs(experiment)) : nothing}
+        <button ?disabled=${isFull}>${words.add}</button>
+      </form>
+      ${isFull ? html`<p class="quiet small">${words.full(MOST_FAULTS)}</p>` : nothing}`;
+  }
+
+  #time(name: 'at' | 'forMs', { step, least, most }: typeof AT, value: number): TemplateResult {
+    return html`<label
+      >${this.say(experimentWords)[name]}<input
+        type="number"
+        name=${name}
+        step=${step}
+        min=${least}
+        max=${most}
+        value=${value}
+        required
+    /></label>`;
   }
 
   readonly #stay = (event: Event): void => {
@@ -168,10 +203,18 @@ export class ExperimentForm extends ArenaElement {
   readonly #addFault = (event: Event): void => {
     event.preventDefault();
     const given = new FormData(this.faultForm);
-    const kind: Fault['kind'] = given.get('kind') === 'kill' ? 'kill' : 'freeze';
-    const [process, at, ms] = ['process', 'at', 'ms'].map((name) => Number(given.get(name)));
-    const fault = { kind, process: process ?? 1, at: at ?? 0, ms: kind === 'kill' ? 0 : (ms ?? 0) };
+    const number = (name: string) => Number(given.get(name) ?? 0);
+    const fault = {
+      kind: this.kind,
+      process: number('process'),
+      at: number('at'),
+      ms: number('forMs'),
+    };
     this.dispatchEvent(new ExperimentEvent(withFault(this.experiment, fault)));
+  };
+
+  readonly #setKind = ({ target }: Event): void => {
+    this.kind = (target as HTMLSelectElement).value === 'kill' ? 'kill' : 'freeze';
   };
 
   readonly #choose = ({ target }: Event): void => {
@@ -192,7 +235,7 @@ export class ExperimentForm extends ArenaElement {
   };
 
   readonly #nextSeed = (): void => {
-    this.#want({ seed: (this.experiment.seed % NUMBERS.seed.most) + 1 });
+    this.#want(seedsLater(this.experiment, 1));
   };
 
   #want(change: Partial<Experiment>): void {

@@ -85,7 +85,7 @@ export class PlaygroundPage extends ArenaElement {
     const { experiment, run } = this;
     return html`
       <section class="panel">
-        <experiment-form .experiment=${experiment}></experiment-form>
+        <experiment-form .experiment=${experiment} .run=${run}></experiment-form>
         <run-search .experiment=${experiment} .engine=${engine}></run-search>
       </section>
       <section class="panel">

@@ -1,7 +1,7 @@
 import { css, html, nothing } from 'lit';
 import type { PropertyValues, TemplateResult } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
-import { withFault } from '../../playground/experiment.js';
+import { freezeMs, MOST_FAULTS, withFault } from '../../playground/experiment.js';
 import type { Fault } from '../../playground/experiment.js';
 import type { Run } from '../../playground/run.js';
 import { ArenaElement } from '../arena-element.js';
@@ -12,6 +12,7 @@ import { replayStyles } from '../replay/replay-styles.js';
 import '../replay/timeline-legend.js';
 import '../replay/timeline-player.js';
 import type { TimelinePlayer } from '../replay/timeline-player.js';
+import { experimentWords } from '../words/experiment-words.js';
 import { playgroundWords } from '../words/playground-words.js';
 import { ExperimentEvent } from './experiment-event.js';
 import './interleaving-table.js';
@@ -110,13 +111,11 @@ export class RunView extends ArenaElement {
 
   #hands(): TemplateResult {
     const words = this.say(playgroundWords);
-    const isOff = this.now === undefined;
+    const hint = this.#hint();
     const button = (kind: Fault['kind'], process: number) =>
       html`<button
-        aria-disabled=${isOff}
-        @click=${() => {
-          this.#strike(kind, process);
-        }}
+        aria-disabled=${hint !== undefined || this.#isDead(process)}
+        @click=${this.#strike(kind, process)}
       >
         ${kind === 'kill' ? `✕ ${words.plug(process)}` : `❄ ${words.freeze(process)}`}
       </button>`;
@@ -127,18 +126,40 @@ export class RunView extends ArenaElement {
           button('freeze', process),
         ])}
       </div>
-      ${isOff ? html`<p class="quiet small">${words.handsHint}</p>` : nothing}
+      ${hint === undefined ? nothing : html`<p class="quiet small">${hint}</p>`}
     </div>`;
   }
 
-  #strike(kind: Fault['kind'], process: number): void {
-    if (this.now === undefined) return;
-    const { experiment } = this.run;
-    const ms = kind === 'kill' ? 0 : Math.round(experiment.leaseMs * 1.5);
-    const fault = { kind, process, at: Math.max(0, this.now), ms };
-    this.#plays = !preferences.isStill;
-    this.#struckAt = this.now;
-    this.dispatchEvent(new ExperimentEvent(withFault(experiment, fault)));
+  /** The reason why no process can be struck. */
+  #hint(): string | undefined {
+    if (this.now === undefined) return this.say(playgroundWords).handsHint;
+    const isFull = this.run.experiment.faults.length === MOST_FAULTS;
+    return isFull ? this.say(experimentWords).full(MOST_FAULTS) : undefined;
+  }
+
+  #isDead(process: number): boolean {
+    const { now = Infinity } = this;
+    return this.run.steps.some(
+      (step) =>
+        step.kind === 'struck' &&
+        step.what === 'killed' &&
+        step.process === process &&
+        step.at <= now,
+    );
+  }
+
+  #strike(kind: Fault['kind'], process: number): () => void {
+    return () => {
+      if (this.now === undefined || this.#hint() !== undefined || this.#isDead(process)) return;
+      const { experiment } = this.run;
+      const ms = kind === 'kill' ? 0 : freezeMs(experiment);
+      const fault = { kind, process, at: Math.max(0, this.now), ms };
+      const changed = withFault(experiment, fault);
+      this.#plays = !preferences.isStill;
+      // Its address has it rounded.
+      this.#struckAt = changed.faults.find((one) => !experiment.faults.includes(one))?.at;
+      this.dispatchEvent(new ExperimentEvent(changed));
+    };
   }
 
   get #end(): number {

@@ -12,6 +12,8 @@ export interface ExperimentWords {
   readonly faults: string;
   readonly noFault: string;
   readonly fault: (fault: Fault) => string;
+  readonly absent: string;
+  readonly full: (most: number) => string;
   readonly remove: (fault: string) => string;
   readonly kind: string;
   readonly process: string;
@@ -57,6 +59,8 @@ export const experimentWords: InBoth<ExperimentWords> = {
       kind === 'kill'
         ? `process ${process} is killed at ${at} ms`
         : `process ${process} freezes at ${at} ms, for ${ms} ms`,
+    absent: 'it does not happen in this run',
+    full: (most) => `An experiment has at most ${most} faults.`,
     remove: (fault) => `Remove: ${fault}`,
     kind: 'fault',
     process: 'process',
@@ -100,6 +104,8 @@ export const experimentWords: InBoth<ExperimentWords> = {
       kind === 'kill'
         ? `进程 ${process} 在 ${at} ms 被杀`
         : `进程 ${process} 在 ${at} ms 冻结，持续 ${ms} ms`,
+    absent: '本次运行中没有发生',
+    full: (most) => `一次实验最多 ${most} 个故障。`,
     remove: (fault) => `删除：${fault}`,
     kind: '故障类型',
     process: '进程',
