@@ -87,6 +87,33 @@ describe('the addresses of the page', () => {
     expect(now.length).toBeLessThan(4);
   });
 
+  it('hold the recorded run while the playground is open', async () => {
+    await open('', {});
+    const isPlaying = () =>
+      page.page.evaluate(async () => {
+        const module = '/app/page/sources/recording.js';
+        const { recording } = (await import(module)) as { recording: { isPlaying: boolean } };
+        return recording.isPlaying;
+      });
+    await eventually(async () => expect(await isPlaying()).toBe(true));
+    await page.page.getByRole('link', { name: pageWords.en.playground }).click();
+    await page.page.locator('run-verdict .verdict').waitFor();
+    expect(await isPlaying()).toBe(false);
+    await page.page.goBack();
+    await eventually(async () => expect(await isPlaying()).toBe(true));
+  });
+
+  it('say so if the playground cannot be loaded, and try again', async () => {
+    await open('');
+    const bundle = '**/bundle.js';
+    await page.page.route(bundle, (route) => route.abort());
+    await page.page.getByRole('link', { name: pageWords.en.playground }).click();
+    await page.page.getByText(pageWords.en.failed).waitFor();
+    await page.page.unroute(bundle);
+    await page.page.getByRole('button', { name: pageWords.en.again }).click();
+    await page.page.locator('run-verdict .verdict').waitFor();
+  });
+
   it('lead to a cell on a fresh page, to the cell before, and back', async () => {
     await open(`#/cell/${SHOWCASE}`);
     const replay = page.page.locator('replay-view header');

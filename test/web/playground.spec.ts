@@ -55,15 +55,22 @@ describe('the playground', () => {
 
   it('loads nothing before a visitor opens it', async () => {
     const shown = await open('');
-    await shown.locator('arena-page nav').waitFor();
-    const ofPlayground = () => site.asked.filter((one) => one.includes('/playground/'));
+    const link = (name: string) => shown.getByRole('link', { name, exact: true });
+    await link(pageWords.en.playground).waitFor();
+    const ofPlayground = () =>
+      site.asked.filter((one) => /playground|experiment|interleaving/.test(one));
     const before = ofPlayground();
-    await shown.getByRole('link', { name: pageWords.en.playground }).click();
+    await link(pageWords.en.playground).click();
     await shown.locator('run-verdict .verdict', { hasText: 'oversold' }).waitFor();
-    expect(before).toEqual(['GET /app/page/playground/open.js']);
-    expect(ofPlayground()).toContain('GET /app/playground/bundle.js');
-    await shown.getByRole('link', { name: words.arena }).click();
-    await shown.locator('arena-page nav').waitFor();
+    expect(before).toEqual(['GET /app/page/playground/playground-place.js']);
+    expect(ofPlayground()).toEqual(
+      expect.arrayContaining([
+        'GET /app/page/words/playground-words.js',
+        'GET /app/playground/bundle.js',
+      ]),
+    );
+    await link(pageWords.en.parts.duel).click();
+    await shown.locator('duel-view').waitFor();
     expect(await shown.locator('playground-page').count()).toBe(0);
   });
 
@@ -95,6 +102,17 @@ describe('the playground', () => {
     await shown.locator('run-verdict .verdict').waitFor();
     expect(experiment()).toEqual(failure.experiment);
     expect(await verdict()).toMatch(/^✕ oversold/);
+  });
+
+  it('copies its address, or says where it is', async () => {
+    const shown = await openAt(address);
+    await button(words.copy).click();
+    await button(words.notCopied).waitFor();
+    await shown.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await button(words.notCopied).click();
+    await button(words.copied).waitFor();
+    expect(await shown.evaluate(() => navigator.clipboard.readText())).toBe(shown.url());
+    expect(page.complaints).toEqual([]);
   });
 
   it('finds a run that breaks, and its address has the seed and the fault', async () => {

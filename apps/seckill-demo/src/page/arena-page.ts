@@ -13,6 +13,7 @@ import './matrix/comparison-view.js';
 import './matrix/matrix-view.js';
 import type { MatrixView } from './matrix/matrix-view.js';
 import './page-header.js';
+import './playground/playground-place.js';
 import './replay/replay-view.js';
 import { scrollToPart } from './scroll-to-part.js';
 import { addressOf, selection } from './selection.js';
@@ -39,16 +40,13 @@ export class ArenaPage extends ArenaElement {
 
   /** The visit that was shown last, and whether its run was known. */
   #shown = '';
-  /** The recording plays on after the lessons. */
+  /** The recording plays on after the lessons and the playground. */
   #isHeld = false;
 
   protected override render(): TemplateResult {
-    const { lesson } = selection;
     return html`
       <page-header .parts=${this.#parts}></page-header>
-      <main>
-        ${lesson === undefined ? this.#arena() : html`<lesson-view .lesson=${lesson}></lesson-view>`}
-      </main>
+      <main>${this.#place()}</main>
     `;
   }
 
@@ -59,6 +57,14 @@ export class ArenaPage extends ArenaElement {
     this.#shown = shown;
     if (selection.lesson !== undefined) scrollTo({ top: 0, behavior: 'instant' });
     this.#showPart();
+  }
+
+  #place(): TemplateResult {
+    const { lesson, isPlayground } = selection;
+    if (isPlayground) return html`<playground-place></playground-place>`;
+    return lesson === undefined
+      ? this.#arena()
+      : html`<lesson-view .lesson=${lesson}></lesson-view>`;
   }
 
   #arena(): TemplateResult {
@@ -111,9 +117,9 @@ export class ArenaPage extends ArenaElement {
     </p>`;
   }
 
-  /** A lesson plays its own cell: meanwhile the run waits. */
+  /** A lesson plays its own cell, and the playground its own run: meanwhile the recording waits. */
   #holdRecording(): void {
-    if (selection.lesson === undefined) {
+    if (selection.lesson === undefined && !selection.isPlayground) {
       if (this.#isHeld) recording.play();
       this.#isHeld = false;
     } else if (recording.isPlaying) {

@@ -1,10 +1,7 @@
 import './arena-page.js';
-import { followAddress } from './playground/open.js';
 import { connection } from './sources/connection.js';
 import { followArena } from './sources/live-source.js';
 import { playRecording } from './sources/recording.js';
-
-followAddress();
 
 const address = new URLSearchParams(location.search);
 const run = address.get('run') ?? document.documentElement.dataset['run'];

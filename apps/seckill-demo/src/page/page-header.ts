@@ -128,7 +128,7 @@ export class PageHeader extends ArenaElement {
 
   protected override render(): TemplateResult {
     const words = this.say(pageWords);
-    const { lesson } = selection;
+    const { lesson, isPlayground } = selection;
     return html`<header>
       <div class="row">
         <b>nestjs-redis-lock</b>
@@ -138,12 +138,14 @@ export class PageHeader extends ArenaElement {
             aria-current=${lesson === undefined ? nothing : 'page'}
             >${this.say(lessonWords).lessons}</a
           >
+          <a href=${addressOf.part('playground')} aria-current=${isPlayground ? 'page' : nothing}
+            >${words.playground}</a
+          >
           ${this.parts.map((part) => html`<a href=${addressOf.part(part)}>${words.parts[part]}</a>`)}
-          <a href=${addressOf.part('playground')}>${words.playground}</a>
         </nav>
         <div class="switches">${this.#switches()}</div>
       </div>
-      ${lesson === undefined ? this.#status() : this.#lessons(lesson)}
+      ${isPlayground ? nothing : lesson === undefined ? this.#status() : this.#lessons(lesson)}
     </header>`;
   }
 

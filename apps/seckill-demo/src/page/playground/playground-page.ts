@@ -1,7 +1,7 @@
 import { css, html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { customElement, query, state } from 'lit/decorators.js';
-import type * as Playground from 'playground';
+import * as engine from 'playground';
 import { FIRST } from '../../playground/experiment.js';
 import type { Experiment } from '../../playground/experiment.js';
 import type { Run } from '../../playground/run.js';
@@ -9,8 +9,8 @@ import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
 import { pageStyles } from '../page-styles.js';
 import { preferences } from '../preferences.js';
+import { selection } from '../selection.js';
 import { colon } from '../words.js';
-import { pageWords } from '../words/page-words.js';
 import { playgroundWords } from '../words/playground-words.js';
 import { addressOf, experimentOf } from './address.js';
 import './experiment-form.js';
@@ -20,8 +20,6 @@ import './run-view.js';
 import type { RunView } from './run-view.js';
 import './score-board.js';
 
-type Engine = typeof Playground;
-
 /** The real library in virtual time. Its address is the whole experiment. */
 @customElement('playground-page')
 export class PlaygroundPage extends ArenaElement {
@@ -29,11 +27,11 @@ export class PlaygroundPage extends ArenaElement {
     look,
     pageStyles,
     css`
+      :host {
+        padding: 0;
+      }
       section {
         margin-bottom: 16px;
-      }
-      .brand a {
-        color: var(--accent);
       }
       ul {
         margin: 0;
@@ -45,45 +43,29 @@ export class PlaygroundPage extends ArenaElement {
 
   @state() private experiment: Experiment = experimentOf(location) ?? FIRST;
   @state() private run: Run | undefined;
-  @state() private engine: Engine | undefined;
-  @state() private hasFailed = false;
-  @state() private isCopied = false;
+  @state() private copying: 'copy' | 'copied' | 'notCopied' = 'copy';
   @query('run-view') private readonly view!: RunView | null;
+
+  #endVisits: () => void = () => undefined;
 
   override connectedCallback(): void {
     super.connectedCallback();
-    addEventListener('hashchange', this.#follow);
-    void this.#load();
+    this.#endVisits = selection.subscribe(this.#follow);
+    void this.#show(this.experiment);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    removeEventListener('hashchange', this.#follow);
+    this.#endVisits();
   }
 
   protected override render(): TemplateResult {
     const words = this.say(playgroundWords);
-    return html`
-      <header>
-        <p class="brand"><a href="#">${words.arena}</a></p>
-        <div class="switches">${this.#switches()}</div>
-      </header>
-      <main @experiment=${this.#want}>
-        <h1>${words.title}</h1>
-        <p class="quiet">${words.lead}</p>
-        ${this.engine === undefined ? this.#wait() : this.#content(this.engine)}
-      </main>
-    `;
-  }
-
-  #wait(): TemplateResult {
-    const { loading, failed } = this.say(playgroundWords);
-    return html`<p role="status">${this.hasFailed ? failed : loading}</p>`;
-  }
-
-  #content(engine: Engine): TemplateResult {
     const { experiment, run } = this;
-    return html`
+    return html`<div @experiment=${this.#want}>
+      <h1>${words.title}</h1>
+      <p class="quiet">${words.lead}</p>
+      <p><button @click=${this.#copy}>${words[this.copying]}</button></p>
       <section class="panel">
         <experiment-form .experiment=${experiment} .run=${run}></experiment-form>
         <run-search .experiment=${experiment} .engine=${engine}></run-search>
@@ -102,7 +84,7 @@ export class PlaygroundPage extends ArenaElement {
         <score-board .experiment=${experiment} .engine=${engine}></score-board>
       </section>
       ${this.#notes()}
-    `;
+    </div>`;
   }
 
   #notes(): TemplateResult {
@@ -113,28 +95,6 @@ export class PlaygroundPage extends ArenaElement {
         ${standIns.map(([name, text]) => html`<li><code>${name}</code>${this.say(colon)}${text}</li>`)}
       </ul>
     </section>`;
-  }
-
-  #switches(): TemplateResult {
-    const words = { ...this.say(pageWords), ...this.say(playgroundWords) };
-    const isDark = preferences.theme === 'dark';
-    return html`
-      <button @click=${this.#copy}>${this.isCopied ? words.copied : words.copy}</button>
-      <button lang=${this.language === 'en' ? 'zh-CN' : 'en'} @click=${this.#switchLanguage}>
-        ${words.otherLanguage}
-      </button>
-      <button @click=${this.#switchTheme}>${isDark ? words.light : words.dark}</button>
-    `;
-  }
-
-  async #load(): Promise<void> {
-    try {
-      this.engine = await import('playground');
-    } catch {
-      this.hasFailed = true;
-      return;
-    }
-    await this.#show(this.experiment);
   }
 
   readonly #follow = (): void => {
@@ -153,24 +113,20 @@ export class PlaygroundPage extends ArenaElement {
 
   async #show(experiment: Experiment): Promise<void> {
     this.experiment = experiment;
-    this.isCopied = false;
-    const run = await this.engine?.run(experiment);
+    this.copying = 'copy';
+    const run = await engine.run(experiment);
     // A later wish may have ended earlier.
     if (this.experiment === experiment) this.run = run;
   }
 
-  readonly #copy = (): void => {
+  readonly #copy = async (): Promise<void> => {
     history.replaceState(null, '', addressOf(this.experiment));
-    void navigator.clipboard.writeText(location.href).then(() => {
-      this.isCopied = true;
-    });
-  };
-
-  readonly #switchLanguage = (): void => {
-    preferences.language = preferences.language === 'en' ? 'zh' : 'en';
-  };
-
-  readonly #switchTheme = (): void => {
-    preferences.theme = preferences.theme === 'dark' ? 'light' : 'dark';
+    try {
+      // Without TLS there is no clipboard, and a browser may refuse it.
+      await navigator.clipboard.writeText(location.href);
+      this.copying = 'copied';
+    } catch {
+      this.copying = 'notCopied';
+    }
   };
 }

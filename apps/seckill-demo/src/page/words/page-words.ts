@@ -18,6 +18,9 @@ export interface PageWords {
   readonly toMatrix: (duelIsOver: boolean) => string;
   readonly toLessons: string;
   readonly playground: string;
+  readonly loading: string;
+  readonly failed: string;
+  readonly again: string;
 }
 
 export type PagePart = 'duel' | 'matrix' | 'replay' | 'live' | 'hands' | 'locks';
@@ -55,6 +58,9 @@ export const pageWords: InBoth<PageWords> = {
       position: 'Position in the run',
     },
     playground: 'Playground',
+    loading: 'The playground is loading …',
+    failed: 'The playground cannot be loaded. Is the page still served?',
+    again: 'Try again',
     contents: 'On this page',
     progress: (done, all) => `${done} of ${all} cells`,
     playing: (cell) => `now ${cell}`,
@@ -89,6 +95,9 @@ export const pageWords: InBoth<PageWords> = {
     },
     player: { name: '录像', play: '播放', pause: '暂停', speed: '速度', position: '播放位置' },
     playground: '实验台',
+    loading: '正在加载实验台……',
+    failed: '实验台加载失败，页面服务还在运行吗？',
+    again: '重试',
     contents: '本页内容',
     progress: (done, all) => `${done} / ${all} 格`,
     playing: (cell) => `正在运行 ${cell}`,

@@ -5,9 +5,6 @@ type Named = readonly [name: string, text: string];
 export interface PlaygroundWords {
   readonly title: string;
   readonly lead: string;
-  readonly arena: string;
-  readonly loading: string;
-  readonly failed: string;
   readonly search: string;
   readonly searchWith: string;
   readonly searching: (tried: number, tries: number) => string;
@@ -38,6 +35,7 @@ export interface PlaygroundWords {
   readonly standIns: readonly Named[];
   readonly copy: string;
   readonly copied: string;
+  readonly notCopied: string;
 }
 
 export const playgroundWords: InBoth<PlaygroundWords> = {
@@ -46,9 +44,6 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     lead:
       'This is the library itself, with its Lua, in your browser. Time, network and processes are ' +
       'simulated, so that each run follows from its address. Send the address to a colleague to show a failure.',
-    arena: '← The arena',
-    loading: 'The playground is loading …',
-    failed: 'The playground cannot be loaded. Is the page still served?',
     search: 'Find a run that breaks',
     searchWith: 'The search may',
     searching: (tried, tries) => `seed ${tried} of ${tries} …`,
@@ -94,13 +89,11 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     ],
     copy: 'Copy the address',
     copied: 'copied',
+    notCopied: 'Copy it from the address bar',
   },
   zh: {
     title: '实验台：亲手把锁弄坏',
     lead: '浏览器里跑的就是本库的代码和 Lua 脚本，时间、网络和进程是模拟的。地址决定一次运行的全部过程：把地址发给同事，他看到的就是同一次故障。',
-    arena: '← 回到擂台',
-    loading: '正在加载实验台……',
-    failed: '实验台加载失败，页面服务还在运行吗？',
     search: '找出一次出错的运行',
     searchWith: '搜索时允许',
     searching: (tried, tries) => `第 ${tried} / ${tries} 个种子……`,
@@ -145,5 +138,6 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     ],
     copy: '复制地址',
     copied: '已复制',
+    notCopied: '请从地址栏复制',
   },
 };
