@@ -87,6 +87,30 @@ describe('the addresses of the page', () => {
     expect(now.length).toBeLessThan(4);
   });
 
+  it('name the lesson, the cell or the playground in the title, in the language of the page', async () => {
+    const titles = {
+      '#/lesson/3': ['3 SETNX', 'Flash sale arena', '秒杀擂台'],
+      [`#/cell/${SHOWCASE}`]: ['lua-release', 'Flash sale arena', '秒杀擂台'],
+      '#/playground': ['', 'Playground · Flash sale arena', '实验台 · 秒杀擂台'],
+      '#/matrix': ['', 'Flash sale arena', '秒杀擂台'],
+    };
+    await open('');
+    for (const [address, [place = '', en = '', zh = '']] of Object.entries(titles)) {
+      await page.page.evaluate((hash) => (location.hash = hash), address);
+      for (const [language, end] of [
+        ['en', en],
+        ['zh', zh],
+      ] as const) {
+        await page.speak(language);
+        await eventually(async () => {
+          const title = await page.page.title();
+          expect([title.startsWith(place), title.endsWith(end)]).toEqual([true, true]);
+        });
+      }
+      await page.speak('en');
+    }
+  });
+
   it('hold the recorded run while the playground is open', async () => {
     await open('', {});
     const isPlaying = () =>

@@ -2,6 +2,7 @@ import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { customElement } from 'lit/decorators.js';
 import type { Cell } from '../arena/cell.js';
+import { lessonText } from '../lessons/lesson-texts.js';
 import { ArenaElement } from './arena-element.js';
 import './duel/duel-view.js';
 import { pageStyles } from './page-styles.js';
@@ -15,6 +16,7 @@ import type { MatrixView } from './matrix/matrix-view.js';
 import './page-header.js';
 import './playground/playground-place.js';
 import './replay/replay-view.js';
+import { titleOf } from './replay/shown-cell.js';
 import { scrollToPart } from './scroll-to-part.js';
 import { addressOf, selection } from './selection.js';
 import { connection } from './sources/connection.js';
@@ -23,6 +25,7 @@ import { recording } from './sources/recording.js';
 import './stages/locks-view.js';
 import { pageWords } from './words/page-words.js';
 import type { PagePart } from './words/page-words.js';
+import { replayWords } from './words/replay-words.js';
 
 const PARTS: readonly PagePart[] = ['duel', 'matrix', 'replay', 'live', 'hands', 'locks'];
 /** The cells of a part. The page leaves out a part without cells in this run. */
@@ -51,6 +54,7 @@ export class ArenaPage extends ArenaElement {
   }
 
   protected override updated(): void {
+    document.title = this.#title;
     this.#holdRecording();
     const shown = `${selection.visits} ${this.page.run === undefined ? '' : 'with its run'}`;
     if (shown === this.#shown) return;
@@ -65,6 +69,20 @@ export class ArenaPage extends ArenaElement {
     return lesson === undefined
       ? this.#arena()
       : html`<lesson-view .lesson=${lesson}></lesson-view>`;
+  }
+
+  /** The name of a lesson, a cell or the playground comes first: a tab has little room. */
+  get #title(): string {
+    const { arena, playground } = this.say(pageWords);
+    const { lesson, cell, isPlayground } = selection;
+    if (isPlayground) return `${playground} · ${arena}`;
+    if (lesson !== undefined) {
+      const { title } = lessonText(lesson.number, this.language);
+      return `${lesson.number} ${title} · ${arena}`;
+    }
+    const known = this.page.run?.cells.find(({ id }) => id === cell);
+    if (known === undefined) return arena;
+    return `${titleOf(known, this.say(replayWords), this.texts)} · ${arena}`;
   }
 
   #arena(): TemplateResult {

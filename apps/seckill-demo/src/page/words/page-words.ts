@@ -17,6 +17,7 @@ export interface PageWords {
   readonly allPlayed: string;
   readonly toMatrix: (duelIsOver: boolean) => string;
   readonly toLessons: string;
+  readonly arena: string;
   readonly playground: string;
   readonly loading: string;
   readonly failed: string;
@@ -57,6 +58,7 @@ export const pageWords: InBoth<PageWords> = {
       speed: 'Speed',
       position: 'Position in the run',
     },
+    arena: 'Flash sale arena',
     playground: 'Playground',
     loading: 'The playground is loading …',
     failed: 'The playground cannot be loaded. Is the page still served?',
@@ -94,6 +96,7 @@ export const pageWords: InBoth<PageWords> = {
       locks: '其他锁',
     },
     player: { name: '录像', play: '播放', pause: '暂停', speed: '速度', position: '播放位置' },
+    arena: '秒杀擂台',
     playground: '实验台',
     loading: '正在加载实验台……',
     failed: '实验台加载失败，页面服务还在运行吗？',
