@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { RECORDING } from '../../scripts/arena/recording.mjs';
 import { LESSONS } from '../../apps/seckill-demo/src/lessons/lessons.js';
 import { lessonText } from '../../apps/seckill-demo/src/lessons/lesson-texts.js';
 import { lessonWords } from '../../apps/seckill-demo/src/page/words/lesson-words.js';
@@ -136,6 +138,15 @@ describe('the addresses of the page', () => {
     await page.page.unroute(bundle);
     await page.page.getByRole('button', { name: pageWords.en.again }).click();
     await page.page.locator('run-verdict .verdict').waitFor();
+  });
+
+  it('find the recording again after it could not be read', async () => {
+    site.add('run.ndjson', 'no recording');
+    await open('#/lesson/1');
+    await lesson().getByText(words.missing).waitFor();
+    site.add('run.ndjson', readFileSync(RECORDING, 'utf8'));
+    await page.page.getByRole('link', { name: '2', exact: true }).click();
+    await lesson().locator('holders-timeline').waitFor();
   });
 
   it('lead to a cell on a fresh page, to the cell before, and back', async () => {

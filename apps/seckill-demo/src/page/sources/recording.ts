@@ -120,10 +120,11 @@ export async function playRecording(url: string): Promise<void> {
 
 const loaded = new Map<string, Promise<readonly Step[]>>();
 
-/** Resolves with the steps in order of time; loads each file once. Rejects if it cannot be read. */
+/** Resolves with the steps in order of time; reads each file once. Rejects if it cannot be read. */
 export function recordedSteps(url: string): Promise<readonly Step[]> {
   const steps = loaded.get(url) ?? load(url);
   loaded.set(url, steps);
+  steps.catch(() => loaded.delete(url));
   return steps;
 }
 
