@@ -174,19 +174,25 @@ describe('the addresses of the page', () => {
   });
 
   it('name each part, and bring it below the header that stays', async () => {
+    const isAtEdge = () =>
+      page.page.evaluate(
+        () => scrollY === 0 || scrollY + innerHeight >= document.body.scrollHeight - 1,
+      );
     await open('');
-    const parts = page.page.locator('page-header nav a');
-    for (const link of (await parts.all()).slice(1)) {
-      await link.click();
-      const address = await link.getAttribute('href');
-      await eventually(async () => expect(await fragment()).toBe(address));
+    for (const width of [1280, 360]) {
+      await page.width(width);
+      for (const [part, name] of Object.entries(pageWords.en.parts)) {
+        const header = page.page.locator('page-header');
+        await header.getByRole('link', { name, exact: true }).click();
+        await eventually(async () => {
+          const top = await topOf(`section#${part}`);
+          expect(top).toBeGreaterThanOrEqual(await header.evaluate((all) => all.clientHeight));
+          expect(top < 160 || (await isAtEdge())).toBe(true);
+        });
+        expect(await fragment()).toBe(`#/${part}`);
+        expect(await topOf('page-header')).toBe(0);
+      }
     }
-    await open('#/matrix');
-    await eventually(async () => expect(await topOf('matrix-view')).toBeLessThan(200));
-    expect(await topOf('matrix-view')).toBeGreaterThanOrEqual(
-      await page.page.locator('page-header').evaluate((header) => header.clientHeight),
-    );
-    expect(await topOf('page-header')).toBe(0);
   });
 
   it('have the progress in the header, a way to the matrix, and cells with full names', async () => {

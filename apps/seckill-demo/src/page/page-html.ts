@@ -36,7 +36,7 @@ const STYLE = `
     'Noto Sans CJK SC', sans-serif; }
   html { font-family: var(--sans); font-size: 16px; line-height: 1.5;
     -webkit-text-size-adjust: 100%; scroll-padding-block: 92px 96px; }
-  @media (max-width: 700px) { html { scroll-padding-top: 124px; } }
+  @media (max-width: 700px) { html { scroll-padding-top: 148px; } }
   body { margin: 0; background: var(--ground); color: var(--text); }
   noscript { display: block; padding: 24px; }`;
 

@@ -34,6 +34,7 @@ export class ScoreBoard extends ArenaElement {
       }
       thead th {
         color: var(--muted);
+        white-space: nowrap;
       }
       a {
         color: var(--accent);
