@@ -159,12 +159,19 @@ export function oneLine(text: string | null): string {
   return (text ?? '').replace(/\s+/g, ' ').trim();
 }
 
-/** A browser for the specs of a file. */
+/** A browser for the specs of a file. It has one page, and closes it when another is opened. */
 export function useBrowser(): { open(url: string, visitor?: Visitor): Promise<ArenaPage> } {
   let browser: Browser;
+  let page: ArenaPage | undefined;
   beforeAll(async () => {
     browser = await openBrowser();
   });
   afterAll(() => browser.close());
-  return { open: (url, visitor) => ArenaPage.open(browser, url, visitor) };
+  return {
+    async open(url, visitor) {
+      await page?.close();
+      page = await ArenaPage.open(browser, url, visitor);
+      return page;
+    },
+  };
 }

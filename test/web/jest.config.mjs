@@ -8,6 +8,6 @@ export default {
   testPathIgnorePatterns: ['/node_modules/'],
   globalSetup: '<rootDir>/test/web/global-setup.mjs',
   globalTeardown: '<rootDir>/test/web/global-teardown.mjs',
-  // A browser and the demo beside it keep two cores busy, and the first number has a bound.
-  maxWorkers: 1,
+  // One spec waits for the demo while the other one draws pages.
+  maxWorkers: 2,
 };

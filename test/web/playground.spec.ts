@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import {
   FIRST,
@@ -18,7 +18,7 @@ import { replayWords } from '../../apps/seckill-demo/src/page/words/replay-words
 import { eventually } from '../support/eventually.js';
 import { oneLine, useBrowser } from './arena-visit.js';
 import type { ArenaPage, Visitor } from './arena-visit.js';
-import { ALL_LOOKS, expectGoodLooks } from './good-looks.js';
+import { expectGoodLooks } from './good-looks.js';
 import { useSite } from './site.js';
 
 const playerWords = replayWords.en;
@@ -51,7 +51,6 @@ describe('the playground', () => {
   const verdict = async () =>
     oneLine(await page.page.locator('run-verdict [role=status]').innerText());
   const experiment = (): Experiment => fromQuery(page.page.url().split('#/playground?')[1] ?? '');
-  afterEach(() => page.close());
 
   it('loads nothing before a visitor opens it', async () => {
     const shown = await open('');
@@ -238,7 +237,7 @@ describe('the playground', () => {
 
   it('can be used by all visitors', async () => {
     await openAt(address);
-    await expectGoodLooks(page, ALL_LOOKS);
+    await expectGoodLooks(page);
     expect(page.complaints).toEqual([]);
   });
 });

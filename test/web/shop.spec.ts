@@ -10,10 +10,8 @@ import type { ArenaPage } from './arena-visit.js';
 import { processesWith } from './leftovers.js';
 
 const words = handsWords.en;
-/** A process starts, and a lock of a dead one is free, within this time. */
+/** A process starts, a frozen one comes back, and the lock of a dead one is free, within this time. */
 const PATIENCE_MS = 60_000;
-/** A frozen, cut off or paused process comes back after 10 s. */
-const HARM_MS = 30_000;
 
 /** The demo without a run: its shop, and the page. */
 async function openShop(
@@ -39,7 +37,7 @@ describe('the shop in the hands of a visitor', () => {
 
   const stateOf = async (number: number) => oneLine(await page.process(number).innerText());
   const untilProcess = (number: number, state: string | RegExp) =>
-    eventually(async () => expect(await stateOf(number)).toMatch(state), { withinMs: HARM_MS });
+    eventually(async () => expect(await stateOf(number)).toMatch(state), { withinMs: PATIENCE_MS });
   const answer = async () => oneLine(await page.page.locator('buyer-panel .answer').innerText());
   const until = (state: string | RegExp) =>
     eventually(async () => expect(await answer()).toMatch(state), { withinMs: PATIENCE_MS });
@@ -116,7 +114,7 @@ describe('the shop in the hands of a visitor', () => {
       await untilProcess(1, `${words.conditions.up} · `);
       expect(await page.page.locator('process-panel li').count()).toBe(3);
     },
-    3 * HARM_MS,
+    3 * PATIENCE_MS,
   );
 
   it(
@@ -139,7 +137,7 @@ describe('the shop in the hands of a visitor', () => {
       await told(/ woke up and wrote too late: the database refused its write\.$/);
       await eventually(async () => expect(await page.books()).toContain('stock and orders agree'));
     },
-    4 * HARM_MS,
+    4 * PATIENCE_MS,
   );
 
   it('says beside the button why a command is refused', async () => {
@@ -168,7 +166,7 @@ describe('the shop in the hands of a visitor', () => {
       const redis = page.page.locator('process-panel li').last();
       const says = (state: string) =>
         eventually(async () => expect(await redis.innerText()).toContain(state), {
-          withinMs: HARM_MS,
+          withinMs: PATIENCE_MS,
         });
       const pause = page.command('redis-pause', words.redis);
       await pause.click();
@@ -180,7 +178,7 @@ describe('the shop in the hands of a visitor', () => {
       await says(words.redisStates.up);
       expect(page.complaints).toEqual([]);
     },
-    2 * HARM_MS,
+    2 * PATIENCE_MS,
   );
 });
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { stageWords } from '../../apps/seckill-demo/src/page/words/stage-words.js';
 import { RECORDING } from '../../scripts/arena/recording.mjs';
@@ -17,7 +17,6 @@ describe('the stage of the payment gateway', () => {
   beforeAll(() => {
     site.add('run.ndjson', readFileSync(RECORDING, 'utf8'));
   });
-  afterEach(() => page.close());
 
   /** The run is at its end, and the verdict is there. */
   async function visit(visitor?: Visitor): Promise<void> {
