@@ -1,5 +1,5 @@
 // Runs before anything is installed: Node built-ins only.
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { npmCommand, npmEnvironment } from './npm.mjs';
 import { runStep } from './run-step.mjs';
@@ -24,7 +24,9 @@ export async function install(folder, what, { dev = true } = {}) {
   const names = Object.keys(packages).filter((name) => name !== '');
   const folders = names.map((name) => join(folder, name));
   const omitted = all || dev ? [] : ['--omit=dev'];
-  // `npm ci` would remove the files of a demo that runs.
+  // `npm ci` would remove the files of a demo that runs. `npm install` keeps all of them only while its
+  // record is newer than each folder beside it, and node_modules/.cache is newer.
+  if (isCurrent) utimesSync(record, new Date(), new Date());
   const way = isCurrent ? ['install', '--no-save'] : ['ci', ...omitted];
   const [command, args] = npmCommand(...way, '--loglevel=error');
   await runStep(`Installing ${what}`, command, args, {

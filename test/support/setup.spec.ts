@@ -32,11 +32,13 @@ const ALL = '{ "node_modules/c": { "dev": true } }';
 /** It goes on when the spec says so, and not after a time. */
 const NPM = `
 const [DEMO, ALL] = ${JSON.stringify([DEMO, ALL])};
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 process.on('SIGTERM', () => undefined);
 const args = process.argv.slice(2).join(' ');
 writeFileSync('started', args);
+const timeOf = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+writeFileSync('trusted', String(timeOf('node_modules/.package-lock.json') >= timeOf('node_modules')));
 writeFileSync('peers', process.env.npm_config_legacy_peer_deps ?? 'as in .npmrc');
 // The other end sees when this process is gone.
 if (process.env.WATCHED_AT) connect(Number(process.env.WATCHED_AT), '127.0.0.1');
@@ -148,6 +150,15 @@ describe('setup', () => {
     const demo = 'ci --omit=dev --loglevel=error';
     /** What is there stays: a demo may run from it. */
     const more = 'install --no-save --loglevel=error';
+
+    it('lets npm trust its record, though a folder beside the packages is newer', async () => {
+      await writeFile(record(), DEMO);
+      const [installedAt, now] = [new Date(Date.now() - 60_000), new Date()];
+      await utimes(lock(), now, installedAt);
+      await utimes(record(), now, installedAt);
+      expect(await npmGets(true)).toBe(more);
+      expect(await readFile(join(clone, 'trusted'), 'utf8')).toBe('true');
+    });
 
     it.each([
       { there: undefined, asIn: 'no', dev: false, npm: demo },
