@@ -3,6 +3,7 @@ import { Controller, Get, Injectable, Module, UseFilters } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import {
+  FencingGuard,
   getLockServiceToken,
   LockError,
   LockExceptionFilter,
@@ -16,6 +17,7 @@ import { lastValueFrom, type Observable } from 'rxjs';
 import { RunningApp, SILENT } from '../nest/applications.js';
 import { pageOf } from '../support/proofs.js';
 import { eventually, expectNothingLeft, useRealRedis } from '../support/set-up.js';
+import { explain } from './examples/explain.js';
 
 /** No server listens here. By its default ioredis would keep the process alive for 2 s. */
 const NO_SERVER = { host: '127.0.0.1', port: 1, disconnectTimeout: 50 };
@@ -148,5 +150,19 @@ describe('docs/errors.md', () => {
     const failure = await failureOf(error);
     expect(failure).toMatchObject({ code });
     expect(Object.hasOwn(failure as object, 'retryAfterMs')).toBe(retry !== undefined);
+  });
+
+  it('shows what the outcomes mean', async () => {
+    expect(pageOf('docs/errors.md')).toContain(pageOf('test/docs/examples/explain.ts'));
+    const explained = (call: Promise<unknown>) => call.catch(explain);
+    const { LOCK_TIMEOUT, LEASE_LOST, LOCK_KEY } = PROVOKED;
+    expect(await explained(LOCK_TIMEOUT(app))).toMatch(/^busy for at most \d+ ms$/);
+    expect(await explained(LEASE_LOST(app))).toBe('done, but possibly not alone: gone');
+    expect(await explained(LOCK_KEY(app))).toBe('not done: LOCK_KEY');
+    const guard = app.nest.get(FencingGuard);
+    await guard.write(2, 'stock', 'set', 1);
+    const late = explained(guard.write(1, 'stock', 'set', 9));
+    expect(await late).toBe('not written: a newer holder has written');
+    expect(await redis.admin.get('stock')).toBe('1');
   });
 });
