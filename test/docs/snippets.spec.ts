@@ -3,7 +3,15 @@ import type { Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { RedisLockModule } from 'nestjs-redis-lock';
 import { RedisLockTestingModule } from 'nestjs-redis-lock/testing';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
@@ -134,4 +142,22 @@ it('is in files that specs run, and all of these files are shown', () => {
     return [...text.matchAll(/^```(?:ts|yaml)\n(.*?)^```$/gms)].map(([, code]) => code);
   });
   expect(new Set(shown)).toEqual(new Set(files));
+});
+
+/** What a new application of Nest has. */
+const OF_NEST = ['@nestjs/common', '@nestjs/core', 'rxjs'];
+
+it('of each recipe needs no package beside those of its install line', () => {
+  const sections = readFileSync(`${ROOT}docs/recipes.md`, 'utf8').split(/^##+ /m).slice(1);
+  const missing = sections.flatMap((section) => {
+    const [, line] = /^(npm install .+)$/m.exec(section) ?? [];
+    if (line === undefined) return [];
+    const installed = line.split(/\s+/);
+    const imports = section.matchAll(/^(?:import|\}).* from '((?:@[^/']+\/)?[^/'.]+)[/']/gm);
+    const needed = [...imports].map(([, name = '']) => name).filter((name) => !/^node:/.test(name));
+    const typed = installed.filter((name) => existsSync(`${ROOT}node_modules/@types/${name}`));
+    const all = [...needed, ...typed.map((name) => `@types/${name}`)];
+    return all.filter((name) => ![...installed, ...OF_NEST].includes(name));
+  });
+  expect(missing).toEqual([]);
 });
