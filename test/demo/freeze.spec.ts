@@ -3,6 +3,7 @@ import type { Worker } from 'node:cluster';
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
 import { ClusterMember } from '../../apps/seckill-demo/src/arena/cluster-member.js';
+import { whileFrozen } from '../../apps/seckill-demo/src/arena/fleet.js';
 import { NoteBook } from '../../apps/seckill-demo/src/arena/note-book.js';
 import type { Note } from '../../apps/seckill-demo/src/arena/note.js';
 import type { ToWorker } from '../../apps/seckill-demo/src/arena/worker-messages.js';
@@ -60,6 +61,12 @@ describe('a process that is frozen', () => {
     await jest.advanceTimersByTimeAsync(1);
     await frozen;
     expect(worker.story.at(-1)).toBe('SIGSTOP');
+  });
+
+  it('is reported as thawed before it can report anything', async () => {
+    const report = (what: string) => worker.story.push(what);
+    await whileFrozen(member, ['before-write'], report, () => Promise.resolve());
+    expect(worker.story.slice(-4)).toEqual(['open', 'thawed', 'SIGCONT', 'thawed 4711']);
   });
 
   it('does not stand still if it was thawed meanwhile', async () => {

@@ -72,7 +72,8 @@ export async function whileFrozen<T>(
     return await happen();
   } finally {
     for (const gate of gates) member.openGate(gate);
-    member.thaw();
+    // The process may report a lost lease at once.
     onStruck('thawed', member.pid);
+    member.thaw();
   }
 }

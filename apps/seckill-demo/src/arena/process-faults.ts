@@ -99,8 +99,8 @@ export class ProcessFaults {
   /** A process may have died, or the shop may have closed, in the meantime. */
   async #later(member: ClusterMember, what: Struck['what'], end?: () => void): Promise<void> {
     await elapse(FAULT_MS, undefined, { signal: this.signal }).catch(() => undefined);
-    end?.();
     this.#struck.delete(member);
     if (member.isAlive) this.report(what, member);
+    end?.();
   }
 }
