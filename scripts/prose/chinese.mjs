@@ -11,7 +11,7 @@ const FINDINGS = [
   // Markdown does not end bold text after a sign and before a letter.
   [/\*\*/g, 'is no bold text'],
   [
-    /(?<!访)问 ?Redis|听到|值多久|死去|死掉|说真话|主人|告知|某人|隔离令牌|栅栏|闩锁|(?<![所可])以 ?[\w§]+ ?拒绝/gu,
+    /(?<!访)问 ?Redis|听到|值多久|死去|死掉|说真话|主人|告知|某人|隔离令牌|栅栏|闩锁|调用者|(?<![所可])以 ?[\w§]+ ?拒绝/gu,
     'is a calque: docs/internals/glossary.md has the thing',
   ],
 ];

@@ -73,6 +73,7 @@ describe('the rule of Chinese text', () => {
     ['持有者听到消息', 1, 'is a calque'],
     ['调用以 `LeaseLostError` 拒绝', 1, 'is a calque'],
     ['隔离令牌、栅栏和闩锁', 3, 'is a calque'],
+    ['每个调用者', 1, 'is a calque'],
     ['**续期。**看门狗', 1, 'is no bold text'],
   ])('refuses: %s', async (text, times, complaint) => {
     const found = await complaintsAbout('page.md', text);

@@ -92,7 +92,7 @@ export const experimentWords: InBoth<ExperimentWords> = {
     numbers: {
       seed: '种子',
       processes: '进程数',
-      callers: '每个进程的调用者',
+      callers: '每个进程的调用方',
       leaseMs: '租约（ms）',
       workMs: '业务耗时（ms）',
       latencyMs: '网络延迟（ms）',

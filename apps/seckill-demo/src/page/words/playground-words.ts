@@ -103,8 +103,8 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     stopped: (tried) => `已停止：试了 ${tried} 个种子，都没有出错`,
     verdicts: { safe: '本次运行安全', oversold: '超卖', stuck: '卡死' },
     oversold: (piece, first, second) =>
-      `调用者 ${first} 和 ${second} 卖出了同一件商品（第 ${piece} 件）。`,
-    stuck: '锁的键没有 TTL，之后的调用者都拿不到锁。',
+      `调用方 ${first} 和 ${second} 卖出了同一件商品（第 ${piece} 件）。`,
+    stuck: '锁的键没有 TTL，之后的调用方都拿不到锁。',
     books: (orders, pieces) => `成交 ${orders} 单，库存减少 ${pieces} 件。`,
     run: '运行过程',
     plug: (process) => `拔掉进程 ${process} 的电源`,
@@ -113,7 +113,7 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     handsHint: '先播放或单步到某个时刻。故障会写进地址。',
     code: '正在运行的代码',
     interleaving: '逐步过程',
-    columns: ['ms', '进程', '调用者', '步骤'],
+    columns: ['ms', '进程', '调用方', '步骤'],
     score: '让它超卖',
     scoreLead:
       '按上面的设置，从种子 1 开始逐个运行各策略：每个种子先照常运行，再在某一步之后杀掉或冻结一个进程。',
