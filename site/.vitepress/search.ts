@@ -1,16 +1,25 @@
 // These two go into the pages as their own texts, so they name nothing of this file.
 
-/** Intl finds the words of Chinese, which has no spaces. */
-export function tokenize(text: string): string[] {
-  if (!('Segmenter' in Intl)) return text.match(/\p{Script=Han}|[\p{L}\p{N}]+/gu) ?? [];
-  const words = new Intl.Segmenter('zh', { granularity: 'word' }).segment(text);
-  return [...words].filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment);
+/** Pairs of Chinese signs, since Chinese has no spaces. Pages have the parts of names in code, too. */
+export function tokenize(text: string, field?: string): string[] {
+  return [...text.matchAll(/\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{L}\p{N}_])+/gu)].flatMap(
+    ([word]) => {
+      if (/^\p{Script=Han}{2}/u.test(word))
+        return [...word].slice(1).map((sign, index) => `${word[index]}${sign}`);
+      // A search has no field: LockTimeoutError finds this name, and timeout finds it as well.
+      if (field === undefined) return word;
+      const parts = word.match(/\p{Lu}?[\p{Ll}\p{N}]+|\p{Lu}+(?!\p{Ll})/gu) ?? [];
+      return parts.length > 1 ? [word, ...parts] : word;
+    },
+  );
 }
 
-/** A page before its sections, and a guide before the API. */
+/** The tables of options first, then pages and errors, then sections and the API. */
 export function boostDocument(id: string, _term: string, fields?: Record<string, unknown>): number {
   const isPage = Array.isArray(fields?.['titles']) && fields['titles'].length === 0;
-  return (isPage ? 2 : 1) * (id.includes('/api/') ? 0.5 : 1);
+  if (id.includes('/api/')) return isPage ? 1 : 0.25;
+  if (/#(options|选项)$/.test(id)) return 3;
+  return isPage || /#(lock_\w+|lease_lost)$/.test(id) ? 2 : 1;
 }
 
 export const chineseWords = {

@@ -159,6 +159,32 @@ describe('the site of the docs', () => {
   });
 
   it.each([
+    [
+      '/',
+      'timeout',
+      ['/errors#lock_timeout', '/api/core/classes/LockTimeoutError', '/set-up#options'],
+    ],
+    ['/', 'waitTimeMs', ['/set-up#options', '/lock-a-method#options']],
+    ['/zh/', '超时', ['/zh/errors#lock_timeout', '/zh/set-up#选项']],
+    ['/zh/', 'timeout', ['/zh/errors#lock_timeout', '/zh/set-up#选项']],
+    ['/zh/', 'waitTimeMs', ['/zh/set-up#选项', '/zh/lock-a-method#选项']],
+    ['/zh/', 'LockTimeoutError', ['/zh/errors#lock_timeout']],
+    ['/zh/', '续命', ['/zh/how-a-lock-works#3-看门狗续期']],
+  ])('finds early from %s by %s', async (address, words, wanted) => {
+    const page = await open(address);
+    await page.locator('.VPNavBarSearch button').click();
+    await page.locator('.search-input').fill(words);
+    const results = page.locator('.results a');
+    await eventually(async () => {
+      const found = await results.evaluateAll((links) =>
+        links.slice(0, 8).map((link) => link.getAttribute('href')?.replace(/(\/api\/.*)#.*/, '$1')),
+      );
+      expect(found).toEqual(expect.arrayContaining(wanted));
+    });
+    await page.context().close();
+  });
+
+  it.each([
     ['/set-up', '简体中文', '/zh/set-up'],
     ['/performance', '简体中文', '/zh/'],
     ['/zh/set-up', 'English', '/set-up'],
