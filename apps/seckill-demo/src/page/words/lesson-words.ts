@@ -54,7 +54,7 @@ export const lessonWords: InBoth<LessonWords> = {
     lessons: '课程',
     place: (number, all) => `第 ${number} 课，共 ${all} 课`,
     chapter: (chapter) => (chapter === undefined ? '教程之外' : `教程 ${chapter}`),
-    quoted: (chapter) => `教程 ${chapter} 原文`,
+    quoted: (chapter) => `小泽《如何做一个秒杀接口方案》${chapter} 原文`,
     code: '这一课的代码',
     sale: '扣库存的代码',
     difference: '− 上一课，+ 这一课',
