@@ -44,7 +44,7 @@ async function build() {
   const pages = writePages();
   await Promise.all([
     step('Reading the docstrings', 'node_modules/typedoc/bin/typedoc', ...TYPEDOC).then(finishApi),
-    step('Writing the replay', 'scripts/arena/export.mjs'),
+    step('Writing the replay', 'scripts/arena/export.mjs', '--site'),
     drawDiagrams(pages),
   ]);
   await step('Building the pages', 'site/node_modules/vitepress/bin/vitepress.js', 'build', 'site');

@@ -1,6 +1,8 @@
-// Writes the page into a folder for any static server. There it replays the recorded run.
+// Writes the page into a folder for any static server. There it replays the recorded run. With
+// --site, the docs are one folder above.
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { compile, importCompiled } from '../compile.mjs';
 import { writeBundle } from './bundle.mjs';
@@ -24,6 +26,9 @@ const { addressOf, pageFiles } =
 
 rmSync(OUTPUT, { recursive: true, force: true });
 await writeBundle(PAGE_ENTRY, await pageFiles(), addressOf, OUTPUT);
-writeFileSync(join(OUTPUT, 'index.html'), pageHtml({ run: RECORDED_RUN }));
+writeFileSync(
+  join(OUTPUT, 'index.html'),
+  pageHtml({ run: RECORDED_RUN, ...(argv.includes('--site') && { docs: '../' }) }),
+);
 cpSync(RECORDING, join(OUTPUT, RECORDED_RUN));
 console.log(`The page is in ${OUTPUT}: serve it with any static server.`);

@@ -218,13 +218,18 @@ describe('the site of the docs', () => {
     expect(all).toContain('# Fair lock\n');
   });
 
-  it.each(['/flash-sale', '/zh/flash-sale'])('plays the recorded run from %s', async (address) => {
+  it.each([
+    ['/flash-sale', '/'],
+    ['/zh/flash-sale', '/zh/'],
+  ])('plays the recorded run from %s, and leads back to %s', async (address, home) => {
     const page = await open(address);
     await page.locator('main a[href*="/arena/"]').first().click();
     const sold = page.locator('duel-lane[strategy=naive] .count b');
     await eventually(async () => Number(await sold.textContent()) > 0, { withinMs: 20_000 });
     const before = Number(await sold.textContent());
     await eventually(async () => Number(await sold.textContent()) > before, { withinMs: 20_000 });
+    await page.getByRole('link', { name: 'nestjs-redis-lock' }).click();
+    await page.waitForURL(host + home);
     await page.context().close();
   });
 

@@ -82,8 +82,9 @@ describe('the document', () => {
     expect(pageHtml()).not.toMatch(/(src|href)="\//);
   });
 
-  it('can name a recorded run', () => {
-    expect(pageHtml()).not.toContain('data-run');
-    expect(pageHtml({ run: 'run.ndjson' })).toContain('data-run="run.ndjson"');
+  it('can name a recorded run and the docs', () => {
+    expect(pageHtml()).toContain('<html lang="en">');
+    const html = pageHtml({ run: 'run.ndjson', docs: '../' });
+    expect(html).toContain('<html lang="en" data-run="run.ndjson" data-docs="../">');
   });
 });

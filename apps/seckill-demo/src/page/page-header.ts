@@ -60,6 +60,9 @@ export class PageHeader extends ArenaElement {
       a:focus-visible {
         outline-offset: -3px;
       }
+      b a {
+        color: inherit;
+      }
       .switches {
         display: flex;
         gap: 8px;
@@ -131,7 +134,7 @@ export class PageHeader extends ArenaElement {
     const { lesson, isPlayground } = selection;
     return html`<header>
       <div class="row">
-        <b>nestjs-redis-lock</b>
+        <b>${this.#name()}</b>
         <nav aria-label=${words.contents}>
           <a
             href=${addressOf.lesson(lesson?.number ?? 1)}
@@ -147,6 +150,14 @@ export class PageHeader extends ArenaElement {
       </div>
       ${isPlayground ? nothing : lesson === undefined ? this.#status() : this.#lessons(lesson)}
     </header>`;
+  }
+
+  /** On the site it leads back to the docs. */
+  #name(): TemplateResult | string {
+    const { docs } = document.documentElement.dataset;
+    const name = 'nestjs-redis-lock';
+    if (docs === undefined) return name;
+    return html`<a href="${docs}${this.language === 'zh' ? 'zh/' : ''}">${name}</a>`;
   }
 
   #status(): TemplateResult {

@@ -47,12 +47,17 @@ const DESCRIPTION =
 export interface PageOptions {
   /** A recorded run that the page plays if its address names none. */
   readonly run?: string;
+  /** Where the docs are, if they stand beside the page. */
+  readonly docs?: string;
 }
 
 /** The whole document; `page/main.ts` draws its contents. */
-export function pageHtml({ run }: PageOptions = {}): string {
+export function pageHtml(options: PageOptions = {}): string {
+  const data = Object.entries<string>({ ...options }).map(
+    ([name, value]) => ` data-${name}="${encodeURI(value)}"`,
+  );
   return `<!doctype html>
-<html lang="en"${run === undefined ? '' : ` data-run="${encodeURI(run)}"`}>
+<html lang="en"${data.join('')}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
