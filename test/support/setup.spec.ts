@@ -60,7 +60,12 @@ setInterval(() => {
 /** All that the library is made of, and what its build leaves. */
 const INPUTS = [
   ...['docs/errors.md', 'README.md', 'README.zh-CN.md', 'LICENSE', 'site/settings.mjs'],
-  ...['libs/redis-lock/src/index.ts', 'libs/redis-lock/tsconfig.lib.json', 'tsconfig.json'],
+  ...[
+    'libs/redis-lock/src/index.ts',
+    'libs/redis-lock/package.json',
+    'libs/redis-lock/tsconfig.lib.json',
+    'tsconfig.json',
+  ],
 ];
 const BUILT = 'libs/redis-lock/dist/cjs/index.d.ts';
 const BUILD = `
