@@ -13,6 +13,7 @@ import { blameOf } from '../../../apps/seckill-demo/src/page/replay/blame.js';
 import { StepLog } from '../../../apps/seckill-demo/src/page/step-log.js';
 import { TimeScale } from '../../../apps/seckill-demo/src/page/timeline/time-scale.js';
 import { timelineOf } from '../../../apps/seckill-demo/src/page/timeline/timeline.js';
+import { lessonWords } from '../../../apps/seckill-demo/src/page/words/lesson-words.js';
 import { narrationWords } from '../../../apps/seckill-demo/src/page/words/narration-words.js';
 import { recordedRun } from './recorded-run.js';
 
@@ -84,6 +85,13 @@ describe('the lessons', () => {
         expect(sentence.replace(/^Buyer \d+/, 'A buyer')).toBe(DECISIVE[number - 1]);
       });
 
+      it('reports a loss after the process runs again', () => {
+        const whats = storyOf(cell.id, 'en').map(({ what }) => what);
+        if (whats.includes('lost')) {
+          expect(whats.indexOf('lost')).toBeGreaterThan(whats.indexOf('thawed'));
+        }
+      });
+
       it('has every event in both languages, without a missing value', () => {
         const [english, chinese] = [storyOf(cell.id, 'en'), storyOf(cell.id, 'zh')];
         expect(chinese.map(({ what }) => what)).toEqual(english.map(({ what }) => what));
@@ -102,6 +110,16 @@ describe('the lessons', () => {
       });
     },
   );
+});
+
+describe('a rush of a lesson', () => {
+  it.each(['en', 'zh'] as const)('has as many buyers as its hint says: %s', (language) => {
+    const rushes = LESSONS.filter(({ cell }) => cell.kind === 'rush');
+    for (const { cell } of rushes) {
+      const buyers = log.of(cell.id).flatMap((step) => ('buyer' in step ? [step.buyer] : []));
+      expect(lessonWords[language].two).toContain(` ${new Set(buyers).size}`);
+    }
+  });
 });
 
 const DECISIVE = [
