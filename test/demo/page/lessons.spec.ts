@@ -112,6 +112,14 @@ describe('the lessons', () => {
   );
 });
 
+describe('the second lesson', () => {
+  it('replaces one line by another', () => {
+    const [first, second] = LESSONS;
+    const changes = codeDifference(first?.code ?? [], second?.code ?? []);
+    expect(changes.map(({ sign }) => sign)).toEqual(['−', '+']);
+  });
+});
+
 describe('a rush of a lesson', () => {
   it.each(['en', 'zh'] as const)('has as many buyers as its hint says: %s', (language) => {
     const rushes = LESSONS.filter(({ cell }) => cell.kind === 'rush');

@@ -47,10 +47,7 @@ const STAGES: readonly Stage[] = [
   {
     chapter: '2.2',
     cell: rushCell('in-process', 2),
-    code: [
-      'readonly #mutex = new Mutex();',
-      'return this.#mutex.runExclusive(() => this.sale.sellOne(productId, buyer));',
-    ],
+    code: ['return this.#mutex.runExclusive(() => this.sale.sellOne(productId, buyer));'],
     changed: 'return this.#mutex.runExclusive(() => this.sale.sellOne(productId, buyer));',
   },
   {

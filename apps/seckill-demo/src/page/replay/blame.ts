@@ -37,7 +37,7 @@ const RULES: readonly Rule[] = [
   {
     strategies: ['in-process'],
     outcomes: ['oversells'],
-    line: 'new Mutex()',
+    line: 'this.#mutex.runExclusive(',
     why: {
       en: 'The mutex is in the memory of one process. The other process has its own mutex.',
       zh: '互斥锁只存在于单个进程的内存中，另一个进程使用的是自己的互斥锁。',
