@@ -1,9 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Happening, Step } from '../../../apps/seckill-demo/src/arena/step.js';
+import { labelsOf } from '../../../apps/seckill-demo/src/page/timeline/draw.js';
 import { keyAt, lookAt } from '../../../apps/seckill-demo/src/page/timeline/key.js';
 import { shortTokens } from '../../../apps/seckill-demo/src/page/timeline/marks.js';
 import { TimeScale } from '../../../apps/seckill-demo/src/page/timeline/time-scale.js';
 import { timelineOf } from '../../../apps/seckill-demo/src/page/timeline/timeline.js';
+import { narrationWords } from '../../../apps/seckill-demo/src/page/words/narration-words.js';
+import { timelineWords } from '../../../apps/seckill-demo/src/page/words/timeline-words.js';
 import { StepLog } from '../../../apps/seckill-demo/src/page/step-log.js';
 import type { GatePoint } from '../../../apps/seckill-demo/src/seckill/gate.js';
 import { recordedRun } from './recorded-run.js';
@@ -148,6 +151,17 @@ describe('the marks', () => {
     expect(shortTokens('LEASE_LOST')).toBe('LEASE_LOST');
   });
 
+  it('call no price refused that was written, if only its lock was lost', () => {
+    const steps = [
+      passed(0, 1, 'lock-set'),
+      passed(3, 1, 'after-write'),
+      answered(4, 1, 'refused'),
+    ];
+    const { bars, marks } = timelineOf(steps);
+    expect(bars).toMatchObject([{ answer: 'lost' }]);
+    expect(marks).toEqual([]);
+  });
+
   it('tell of those who went away', () => {
     expect(timelineOf([answered(4, 1, 'busy')]).marks).toMatchObject([
       { process: 1, kind: 'busy' },
@@ -231,6 +245,30 @@ describe('the scale', () => {
     const even = TimeScale.even(100, 200);
     expect(even.shareOf(150)).toBe(0.5);
     expect(even.pauses).toEqual([]);
+  });
+});
+
+describe('the axis', () => {
+  it('has no label twice, and one at its right edge', () => {
+    const rounded = (share: number) => `${Math.round(share * 4)} s`;
+    const labels = labelsOf(640, rounded);
+    expect(labels.map(({ text }) => text)).toEqual(['0 s', '1 s', '2 s', '3 s', '4 s']);
+    expect(labels.at(-1)?.share).toBe(1);
+    expect(labelsOf(300, rounded).map(({ share }) => share)).toEqual([0, 2 / 6, 4 / 6, 1]);
+  });
+});
+
+describe('a bar of a buyer', () => {
+  it.each([
+    ['en', 'first buyer: sold', 'The first buyer'],
+    ['zh', '第一个买家：售出', '第一个买家'],
+  ] as const)('has the name that the lesson has: %s', (language, bar, name) => {
+    const { buyer, bar: text, answers } = timelineWords[language];
+    expect(text(buyer('first'), answers['sold'])).toBe(bar);
+    expect(narrationWords[language].buyer('first')).toBe(name);
+    expect([buyer('buyer-11'), narrationWords[language].buyer('buyer-11').trim()]).toEqual(
+      language === 'en' ? ['buyer 11', 'Buyer 11'] : ['买家 11', '买家 11'],
+    );
   });
 });
 

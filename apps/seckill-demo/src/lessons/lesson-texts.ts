@@ -6,8 +6,8 @@ export interface LessonText {
   readonly says: string;
   /** A passage of the tutorial in its own words, and its chapter. It is Chinese. */
   readonly quote?: readonly [passage: string, chapter: string];
-  /** The name of the link to the other cell. */
-  readonly aside?: string;
+  /** The names of the links to the other cells. */
+  readonly asides?: readonly string[];
   readonly question: string;
   readonly answer: string;
 }
@@ -37,7 +37,7 @@ const english: readonly LessonText[] = [
   {
     title: 'SET NX PX: a key that expires',
     says: 'The tutorial first adds EXPIRE after SETNX. A process that dies between the two leaves a key that never expires. One SET command with NX and PX closes this gap.',
-    aside: 'Replay the kill between SETNX and EXPIRE',
+    asides: ['Replay the kill between SETNX and EXPIRE'],
     question: 'The work takes 12 s, and the lease 10 s. Does DEL delete the own lock?',
     answer:
       'No. The own key expired after 10 s, and the next buyer wrote a new one. DEL does not check the owner.',
@@ -58,8 +58,8 @@ const english: readonly LessonText[] = [
   },
   {
     title: 'Redisson: wait, renew, check',
-    says: "Redisson's lock() waits, and a watchdog renews the lease while the work runs. @WithLock does the same. In addition, assertHeld() checks the lease right before the write.",
-    aside: 'Replay work that is longer than the lease',
+    says: "Redisson's lock() waits, and a watchdog renews the lease. @WithLock does the same, and assertHeld() checks the lease right before the write.",
+    asides: ['Replay work that is longer than the lease', 'Replay a freeze before the check'],
     question:
       'A process freezes after assertHeld(), and before the write. Can the lock stop the write?',
     answer:
@@ -68,7 +68,7 @@ const english: readonly LessonText[] = [
   {
     title: 'Fencing: the database refuses a late write',
     says: 'The tutorial ends with Redisson. This lesson goes one step further. Each holder gets a higher token than all holders before. The database keeps the highest token, and refuses a write with a lower one.',
-    aside: 'Replay a late write without the fence',
+    asides: ['Replay the price of lesson 7 with the fence'],
     question: 'Does every lock need a fence?',
     answer:
       'No. Without a fence, a frozen process may overwrite newer data. Add it where that is expensive, and where the database can compare the token.',
@@ -102,7 +102,7 @@ const chinese: readonly LessonText[] = [
     title: 'SET NX PX：会过期的键',
     says: '教程先在 SETNX 之后加了一条 EXPIRE。进程如果恰好在两条命令之间被杀，键仍然永不过期。改用一条带 NX 与 PX 的 SET，就没有这个空隙了。',
     quote: ['保证这两行代码原子性', '3.4'],
-    aside: '回放：在 SETNX 与 EXPIRE 之间被杀',
+    asides: ['回放：在 SETNX 与 EXPIRE 之间被杀'],
     question: '业务耗时 12 秒，租期 10 秒。最后的 DEL 删除的还是自己的锁吗？',
     answer: '不是。自己的键 10 秒后已经过期，下一个买家写入了新的键。DEL 不检查键属于谁。',
   },
@@ -124,14 +124,14 @@ const chinese: readonly LessonText[] = [
     title: 'Redisson：等待、续期、写前确认',
     says: 'Redisson 的 lock() 会等待锁，业务执行期间由看门狗续期。@WithLock 也是如此，并且可以在写入之前用 assertHeld() 确认租约仍然有效。',
     quote: ['其实这个问题就是锁续命的问题', '3.6'],
-    aside: '回放：业务耗时超过租期',
+    asides: ['回放：业务耗时超过租期', '回放：在检查之前冻结'],
     question: '进程在 assertHeld() 之后、写入之前冻结，锁还能拦住这次写入吗？',
     answer: '不能。进程恢复后，从检查之后继续执行。只有数据库能拒绝这次写入：下一课加上围栏。',
   },
   {
     title: '围栏：数据库拒绝迟到的写入',
     says: '教程到 Redisson 为止，这一课再往前一步。每个持有者得到一个令牌，比之前所有持有者的都大。数据库记住最大的令牌，拒绝令牌更小的写入。',
-    aside: '回放：没有围栏时的迟到写入',
+    asides: ['回放：第 7 课的价格，加上围栏'],
     question: '每一把锁都需要围栏吗？',
     answer:
       '不需要。没有围栏时，冻结过的进程可能覆盖更新的数据。这样的覆盖代价很高、数据库又能比较令牌时，再加围栏。',

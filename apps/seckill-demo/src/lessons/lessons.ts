@@ -1,24 +1,24 @@
 import { faultCell, partCell, rushCell } from '../arena/cell.js';
-import type { Cell, FaultCell, Outcome, RushCell } from '../arena/cell.js';
+import type { Cell, Outcome } from '../arena/cell.js';
 import { expectedOf } from '../arena/expected-matrix.js';
 import type { StrategyName } from '../strategies/strategy.js';
 
 interface Stage {
   /** The chapter of the tutorial; the last lesson goes beyond it. */
   readonly chapter?: string;
-  /** The strategy, and the fault with which it fails. */
-  readonly cell: RushCell | FaultCell;
+  /** Where it fails, or where the last one holds. */
+  readonly cell: Cell;
   /** Its lines, as in the source of the strategy. */
   readonly code: readonly string[];
   /** The decisive one of its new lines. */
   readonly changed: string;
   /** Lines of the sale itself, which no later lesson changes. */
   readonly sale?: readonly string[];
-  /** Another cell that the text mentions. */
-  readonly aside?: Cell;
+  /** Other cells that the text mentions. */
+  readonly asides?: readonly Cell[];
 }
 
-/** A stage of the tutorial, and the recorded cell in which it fails. */
+/** A stage of the tutorial, and its recorded cell. */
 export interface Lesson extends Stage {
   readonly number: number;
   readonly strategy: StrategyName;
@@ -59,6 +59,7 @@ const STAGES: readonly Stage[] = [
       '  return await this.sale.sellOne(productId, buyer);',
       '} finally {',
       '  await this.redis.del(lockKey);',
+      '}',
     ],
     changed: "if ((await this.redis.setnx(lockKey, '123')) === 0) return this.sale.busy();",
   },
@@ -71,9 +72,10 @@ const STAGES: readonly Stage[] = [
       '  return await this.sale.sellOne(productId, buyer);',
       '} finally {',
       '  await this.redis.del(lockKey);',
+      '}',
     ],
     changed: "const locked = await this.redis.set(lockKey, '123', 'PX', TUTORIAL_LEASE_MS, 'NX');",
-    aside: faultCell('setnx-expire', 'killed-before-expire'),
+    asides: [faultCell('setnx-expire', 'killed-before-expire')],
   },
   {
     chapter: '3.4',
@@ -85,6 +87,8 @@ const STAGES: readonly Stage[] = [
       '} finally {',
       '  if ((await this.redis.get(lockKey)) === clientId) {',
       '    await this.redis.del(lockKey);',
+      '  }',
+      '}',
     ],
     changed: 'if ((await this.redis.get(lockKey)) === clientId) {',
   },
@@ -98,12 +102,13 @@ const STAGES: readonly Stage[] = [
       '  return await this.sale.sellOne(productId, buyer);',
       '} finally {',
       '  await this.redis.eval(RELEASE, 1, lockKey, clientId);',
+      '}',
     ],
     changed: 'await this.redis.eval(RELEASE, 1, lockKey, clientId);',
   },
   {
     chapter: '4.3',
-    cell: faultCell('redis-lock', 'frozen'),
+    cell: partCell('fence', false),
     code: [
       "@WithLock('product_<id>')",
       "async order(@LockKey('id') productId: string, buyer: string): Promise<OrderOutcome> {",
@@ -111,9 +116,12 @@ const STAGES: readonly Stage[] = [
       '  const outcome = await this.sale.sellOne(productId, buyer, {',
       '    assertHeld: () => {',
       '      lease.assertHeld();',
+      '    },',
+      '  });',
+      '}',
     ],
     changed: "@WithLock('product_<id>')",
-    aside: faultCell('redis-lock', 'slow-work'),
+    asides: [faultCell('redis-lock', 'slow-work'), faultCell('redis-lock', 'frozen')],
   },
   {
     cell: faultCell('fenced', 'frozen'),
@@ -126,14 +134,15 @@ const STAGES: readonly Stage[] = [
       'if (written === undefined) throw await overtaken(db, productId, values.fence);',
     ],
     changed: ".where('fence', '<=', values.fence)",
-    aside: partCell('fence', false),
+    asides: [partCell('fence', true)],
   },
 ];
 
 export const LESSONS: readonly Lesson[] = STAGES.map((stage, place) => ({
   ...stage,
   number: place + 1,
-  strategy: stage.cell.strategy,
+  // The parts of the sale take the lock of the shop.
+  strategy: 'strategy' in stage.cell ? stage.cell.strategy : 'redis-lock',
   outcome: expectedOf(stage.cell) ?? 'none',
 }));
 

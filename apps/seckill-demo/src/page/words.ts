@@ -8,6 +8,17 @@ export type InBoth<Words> = Readonly<Record<Language, Words>>;
 export const comma: InBoth<string> = { en: ', ', zh: '，' };
 export const colon: InBoth<string> = { en: ': ', zh: '：' };
 
+/** The names of buyers, in the timeline and in the sentences of a lesson. */
+export const buyerWords: InBoth<(name: string) => string> = {
+  en: (name) => name.replace(/^(first|next)$/, '$1 buyer').replace(/^buyer-/, 'buyer '),
+  zh: (name) =>
+    name === 'first'
+      ? '第一个买家'
+      : name === 'next'
+        ? '下一个买家'
+        : name.replace(/^buyer-/, '买家 '),
+};
+
 /** Whether an outcome is right, is harm, or does not apply. */
 export type Tone = 'right' | 'harm' | 'none';
 

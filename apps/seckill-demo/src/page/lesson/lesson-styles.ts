@@ -23,6 +23,9 @@ export const lessonStyles = css`
   p {
     margin-bottom: 8px;
   }
+  .aside {
+    margin-inline-end: 16px;
+  }
   blockquote {
     margin: 0 0 8px;
     padding-inline-start: 10px;

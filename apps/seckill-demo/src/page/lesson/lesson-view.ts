@@ -28,7 +28,7 @@ const EVENT_MS = 1_800;
 /** The first event comes sooner. */
 const BEGINS_AT = 0.6;
 
-/** One lesson: the tutorial's chapter and code, and the recorded cell in which it fails. */
+/** One lesson: the tutorial's chapter and code, and the recorded cell in which it fails, or holds. */
 @customElement('lesson-view')
 export class LessonView extends ArenaElement {
   static override readonly styles = [look, lessonStyles];
@@ -71,7 +71,7 @@ export class LessonView extends ArenaElement {
         <div>
           ${this.#chapter()}
           <lesson-code .lesson=${lesson} ?isDecided=${isDecided}></lesson-code>
-          ${this.#aside()} ${this.#question()}
+          ${this.#asides()} ${this.#question()}
         </div>
         <div>
           <div class="panel">
@@ -106,11 +106,13 @@ export class LessonView extends ArenaElement {
       }`;
   }
 
-  #aside(): TemplateResult | typeof nothing {
-    const { aside } = this.#text;
-    const cell = this.page.run?.cells.find(({ id }) => id === this.lesson.aside?.id);
-    if (cell === undefined || aside === undefined) return nothing;
-    return html`<a class="small" href=${addressOf.cell(cell.id)}>${aside}</a>`;
+  #asides(): Array<TemplateResult | typeof nothing> {
+    const { asides = [] } = this.lesson;
+    return asides.map(({ id }, place) =>
+      this.page.run?.cells.some((cell) => cell.id === id) === true
+        ? html`<a class="small aside" href=${addressOf.cell(id)}>${this.#text.asides?.[place]}</a>`
+        : nothing,
+    );
   }
 
   #question(): TemplateResult {
@@ -128,7 +130,7 @@ export class LessonView extends ArenaElement {
     return html`
       <div class="controls">
         <button class="main" @click=${this.#toggle}>
-          ${this.isPlaying ? `❚❚ ${words.pause}` : `▶ ${words.fail}`}
+          ${this.isPlaying ? `❚❚ ${words.pause}` : `▶ ${this.#holds ? words.hold : words.fail}`}
         </button>
         <button ?disabled=${isOver} @click=${this.#step}>${words.step}</button>
         <span class="small quiet">${isOver ? this.#verdict() : this.#hint()}</span>
@@ -139,7 +141,12 @@ export class LessonView extends ArenaElement {
 
   #hint(): string {
     const words = this.say(lessonWords);
+    if (this.lesson.cell.kind === 'part') return words.price;
     return this.lesson.cell.kind === 'rush' ? words.two : words.idle;
+  }
+
+  get #holds(): boolean {
+    return toneOf(this.lesson.outcome) === 'right';
   }
 
   #verdict(): TemplateResult {
@@ -149,7 +156,7 @@ export class LessonView extends ArenaElement {
   }
 
   #events(happened: readonly Told[], decisive: number): TemplateResult {
-    const good = toneOf(this.lesson.outcome) === 'right' ? 'good' : '';
+    const good = this.#holds ? 'good' : '';
     return html`<ol aria-live="polite" aria-label=${this.say(lessonWords).events}>
       ${happened.map(({ sentence }, place) => html`<li class=${place === decisive ? `decisive ${good}` : ''}>${sentence}</li>`)}
     </ol>`;

@@ -1,5 +1,6 @@
 import type { Outcome } from '../../arena/cell.js';
 import type { Step, Struck } from '../../arena/step.js';
+import type { GatePoint } from '../../seckill/gate.js';
 import type { NarrationWords } from '../words/narration-words.js';
 import { gapsOf } from '../timeline/gaps.js';
 import { beganAt, tracesOf } from '../timeline/trace.js';
@@ -8,7 +9,7 @@ import type { Trace } from '../timeline/trace.js';
 /** An event of a cell, in one sentence. */
 export interface Told {
   readonly at: number;
-  readonly what: keyof Omit<NarrationWords, 'buyer'>;
+  readonly what: keyof Omit<NarrationWords, 'buyer' | 'process'>;
   readonly sentence: string;
 }
 
@@ -26,6 +27,12 @@ const DECIDED_BY: Readonly<Partial<Record<Outcome, readonly Told['what'][]>>> = 
   stuck: ['killed'],
   'foreign-delete': ['foreignDelete'],
   refused: ['refused'],
+  'stale-write': ['overwrites'],
+};
+const PRICED: Readonly<Partial<Record<GatePoint, 'acquires' | 'checks' | 'prices'>>> = {
+  'lock-set': 'acquires',
+  'before-write': 'checks',
+  'after-write': 'prices',
 };
 const ENTERS: readonly Told['what'][] = ['acquires', 'reads'];
 
@@ -47,6 +54,8 @@ export function narrationOf(
     if (step.kind !== 'passed' && step.kind !== 'answered') return [];
     const trace = traces.get(step.buyer);
     if (trace === undefined) return [];
+    if (!trace.isOrder)
+      return priced(step, [...traces.values()], words.process(number(step.process)), words);
     const told = step.kind === 'passed' ? passed(step.point, trace) : answered(step.answer);
     if (told === undefined) return [];
     return { at, what: told, sentence: words[told](words.buyer(step.buyer), trace.remaining) };
@@ -82,6 +91,20 @@ function struck(step: Struck, process: number, at: number, words: NarrationWords
     return { at, what: 'foreignDelete', sentence: words.foreignDelete(process) };
   }
   const what = STRUCK[step.what];
+  return what === undefined ? [] : { at, what, sentence: words[what](process) };
+}
+
+/** A change of the price is the work of its process, and has no buyer. */
+function priced(
+  step: Step,
+  traces: readonly Trace[],
+  process: string,
+  words: NarrationWords,
+): Told | [] {
+  if (step.kind !== 'passed') return [];
+  const { at, point } = step;
+  const isLater = traces.some(({ points }) => (points.get('after-write') ?? at) < at);
+  const what = point === 'after-write' && isLater ? 'overwrites' : PRICED[point];
   return what === undefined ? [] : { at, what, sentence: words[what](process) };
 }
 

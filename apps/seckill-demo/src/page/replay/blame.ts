@@ -2,18 +2,16 @@ import type { Outcome } from '../../arena/cell.js';
 import type { Language } from '../../arena/texts.js';
 import type { StrategyName } from '../../strategies/strategy.js';
 
-/** The line that decides an outcome, and the reason. */
+/** The line that decides an outcome, by a text in it, and the reason. */
 export interface Blame {
-  /** A text that the line contains. */
   readonly line: string;
   readonly isHarm: boolean;
   readonly why: Readonly<Record<Language, string>>;
 }
 
-interface Rule extends Omit<Blame, 'isHarm'> {
+interface Rule extends Omit<Blame, 'isHarm'>, Partial<Pick<Blame, 'isHarm'>> {
   readonly strategies: readonly StrategyName[];
   readonly outcomes: readonly Outcome[];
-  readonly isHarm?: false;
 }
 
 const FIXED_LEASE: readonly StrategyName[] = [
@@ -123,6 +121,15 @@ const RULES: readonly Rule[] = [
     why: {
       en: 'assertHeld() throws, because the lease has expired. The write never happens.',
       zh: '租约已经过期，assertHeld() 抛出错误，这次写入不会发生。',
+    },
+  },
+  {
+    strategies: ['redis-lock'],
+    outcomes: ['stale-write'],
+    line: 'lease.assertHeld()',
+    why: {
+      en: 'The check has passed. The process freezes, and writes too late.',
+      zh: '检查已经通过，进程随后冻结，恢复后才写入，为时已晚。',
     },
   },
   {

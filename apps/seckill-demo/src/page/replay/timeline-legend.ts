@@ -58,11 +58,6 @@ export class TimelineLegend extends ArenaElement {
         border-color: var(--muted);
         background: repeating-linear-gradient(135deg, var(--muted) 0 1px, var(--line) 1px 6px);
       }
-      .pause {
-        width: auto;
-        border: 0;
-        font-style: normal;
-      }
     `,
   ];
 
@@ -71,7 +66,6 @@ export class TimelineLegend extends ArenaElement {
     const shapes = ['wait', 'bar', 'tail', 'suspect', 'tick', 'overlap', 'gap'] as const;
     return html`<ul>
       ${shapes.map((shape) => html`<li><i class=${shape} aria-hidden="true"></i>${legend[shape]}</li>`)}
-      <li><i class="pause" aria-hidden="true">≈</i>${legend.pause}</li>
     </ul>`;
   }
 }

@@ -4,6 +4,7 @@ import type { Trace } from './trace.js';
 export interface Bar {
   readonly process: number;
   readonly buyer: string;
+  readonly isOrder: boolean;
   readonly from: number;
   readonly to: number;
   /** From then on, the process wrongly assumes that it holds the lock. */

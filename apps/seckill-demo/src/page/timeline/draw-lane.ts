@@ -121,8 +121,9 @@ function drawBar(surface: Surface, picture: Picture, lane: LaneBox, bar: Bar): v
 
 function drawBarWord(surface: Surface, { scale, words }: Picture, lane: LaneBox, bar: Bar): void {
   if (lane.rowHeight < LEGIBLE) return;
-  const { buyer, answer } = bar;
-  const word = answer === undefined ? buyer : words.bar(buyer, words.answers[answer] ?? answer);
+  const { buyer, isOrder, answer } = bar;
+  const outcome = answer && (words.answers[answer] ?? answer);
+  const word = isOrder ? words.bar(words.buyer(buyer), outcome) : (outcome ?? '');
   const y = lane.body + bar.row * lane.rowHeight;
   const box = { ...spanBox(surface, scale, bar), y, height: lane.rowHeight };
   inside(surface, word, box, {

@@ -7,8 +7,6 @@ import { line, spanBox } from './picture.js';
 import type { Picture } from './picture.js';
 
 const TICKS = 6;
-/** A narrower pause has no label. */
-const PAUSE_WIDTH = 56;
 const HARMLESS: ReadonlyArray<Mark['kind']> = [
   'busy',
   'refused',
@@ -116,17 +114,30 @@ function drawAxis(surface: Surface, { layout, scale, origin, words }: Picture): 
   context.font = `11px ${ink.font}`;
   context.textBaseline = 'alphabetic';
   for (let tick = 0; tick <= TICKS; tick += 1) {
-    const share = tick / TICKS;
-    const x = share * width;
+    const x = (tick / TICKS) * width;
     line(surface, x, layout.axis, layout.axis + 5, ink.muted);
-    context.textAlign = tick === 0 ? 'left' : tick === TICKS ? 'right' : 'center';
-    const isCrowded = width < 480 && tick % 2 === 1;
-    if (!isCrowded) context.fillText(words.time(scale.timeOf(share) - origin), x, layout.axis + 18);
+  }
+  const timeAt = (share: number): string => words.time(scale.timeOf(share) - origin);
+  for (const { share, text } of labelsOf(width, timeAt)) {
+    context.textAlign = share === 0 ? 'left' : share === 1 ? 'right' : 'center';
+    context.fillText(text, share * width, layout.axis + 18);
   }
   context.textAlign = 'center';
   for (const { from, to, ms } of scale.pauses) {
-    const isRoomy = (to - from) * width >= PAUSE_WIDTH;
-    if (isRoomy)
-      context.fillText(`≈ ${words.time(ms)}`, ((from + to) / 2) * width, layout.axis + 34);
+    const text = words.pause(ms);
+    const isRoomy = (to - from) * width >= context.measureText(text).width;
+    if (isRoomy) context.fillText(text, ((from + to) / 2) * width, layout.axis + 34);
   }
+}
+
+/** The labels of the axis, from left to right. A label stands at the last of the ticks that share it. */
+export function labelsOf(
+  width: number,
+  timeAt: (share: number) => string,
+): Array<{ readonly share: number; readonly text: string }> {
+  const ticks = Array.from({ length: TICKS + 1 }, (_, tick) => tick);
+  return ticks
+    .filter((tick) => width >= 480 || tick % 2 === 0)
+    .map((tick) => ({ share: tick / TICKS, text: timeAt(tick / TICKS) }))
+    .filter(({ text }, place, all) => text !== all[place + 1]?.text);
 }

@@ -145,7 +145,7 @@ export class HoldersTimeline extends ArenaElement {
         </tr>
       </thead>
       <tbody>
-        ${bars.slice(0, ROWS_SHOWN).map((bar) => this.#row(bar, bar.buyer, this.#answer(bar)))}
+        ${bars.slice(0, ROWS_SHOWN).map((bar) => this.#row(bar, bar.isOrder ? words.buyer(bar.buyer) : '', this.#answer(bar)))}
         ${
           bars.length > ROWS_SHOWN
             ? html`<tr>

@@ -113,7 +113,7 @@ function barsOf(traces: readonly Trace[], around: Surroundings): Bar[] {
   return traces.flatMap((trace) => {
     const from = beganAt(trace);
     if (from === undefined) return [];
-    const { process, buyer, answer, reason, points } = trace;
+    const { process, buyer, isOrder, answer, reason, points } = trace;
     const released = points.has('before-commit') ? undefined : trace.releasedAt;
     const death = deathOf(process, from, around);
     // The buyer may see the cut connection before the arena reports the death.
@@ -122,6 +122,7 @@ function barsOf(traces: readonly Trace[], around: Surroundings): Bar[] {
     return {
       process,
       buyer,
+      isOrder,
       from,
       to,
       leaseOverAt: points.has('lock-set') ? leaseOverAt(trace, to, traces, around) : undefined,

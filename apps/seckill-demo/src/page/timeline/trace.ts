@@ -9,21 +9,27 @@ export interface Trace {
   readonly points: ReadonlyMap<GatePoint, number>;
   readonly releasedAt: number | undefined;
   readonly answeredAt: number | undefined;
-  readonly answer: OrderAnswered['answer'] | undefined;
+  readonly answer: OrderAnswered['answer'] | 'lost' | 'priced' | undefined;
   readonly remaining: number | undefined;
   readonly reason: string | undefined;
+  /** A change of the price has no buyer. */
+  readonly isOrder: boolean;
 }
 
 interface Draft {
   buyer: string;
+  isOrder: boolean;
   process: number;
   points: Map<GatePoint, number>;
   releasedAt: number | undefined;
   answeredAt: number | undefined;
-  answer: OrderAnswered['answer'] | undefined;
+  answer: Trace['answer'];
   remaining: number | undefined;
   reason: string | undefined;
 }
+
+/** The cells of the part that changes a price. */
+const PRICE = 'part/fence/';
 
 /** The orders of a cell; `steps` are in order of time. */
 export function tracesOf(steps: readonly Step[]): Trace[] {
@@ -31,7 +37,7 @@ export function tracesOf(steps: readonly Step[]): Trace[] {
   for (const step of steps) {
     if (step.kind !== 'passed' && step.kind !== 'answered' && step.kind !== 'lock') continue;
     if (step.buyer === undefined) continue;
-    const draft = drafts.get(step.buyer) ?? newDraft(step.buyer);
+    const draft = drafts.get(step.buyer) ?? newDraft(step.buyer, step.cell);
     drafts.set(step.buyer, draft);
     note(draft, step);
   }
@@ -51,7 +57,7 @@ function note(draft: Draft, step: Step): void {
       break;
     case 'answered':
       draft.answeredAt = step.at;
-      draft.answer = step.answer;
+      draft.answer = answerTo(draft, step.answer);
       draft.remaining = step.remaining;
       draft.reason = step.reason;
       draft.process ||= step.process;
@@ -61,9 +67,16 @@ function note(draft: Draft, step: Step): void {
   }
 }
 
-function newDraft(buyer: string): Draft {
+/** The shop refuses after a write, too, if the lock is lost by then. */
+function answerTo({ points, isOrder }: Draft, answer: OrderAnswered['answer']): Trace['answer'] {
+  if (answer === 'refused' && points.has('after-write')) return 'lost';
+  return answer === 'sold' && !isOrder ? 'priced' : answer;
+}
+
+function newDraft(buyer: string, cell: string | undefined): Draft {
   return {
     buyer,
+    isOrder: cell?.startsWith(PRICE) !== true,
     process: 0,
     points: new Map(),
     releasedAt: undefined,

@@ -10,10 +10,12 @@ export interface LessonWords {
   readonly sale: string;
   readonly difference: string;
   readonly fail: string;
+  readonly hold: string;
   readonly pause: string;
   readonly step: string;
   readonly events: string;
   readonly two: string;
+  readonly price: string;
   readonly idle: string;
   readonly question: string;
   readonly next: string;
@@ -36,10 +38,12 @@ export const lessonWords: InBoth<LessonWords> = {
     sale: 'The code of the sale',
     difference: '− lesson before, + this lesson',
     fail: 'Make it fail',
+    hold: 'See it hold',
     pause: 'Pause',
     step: 'Next event',
     events: 'Events',
     two: 'Two buyers of a recorded rush of 30.',
+    price: 'A recorded run: two processes set one price.',
     idle: 'A recorded run, one event at a time.',
     question: 'Question',
     next: 'Next: mend it',
@@ -59,10 +63,12 @@ export const lessonWords: InBoth<LessonWords> = {
     sale: '扣库存的代码',
     difference: '− 上一课，+ 这一课',
     fail: '让它失败',
+    hold: '看它守住',
     pause: '暂停',
     step: '下一个事件',
     events: '事件',
     two: '取自一次 30 人抢购的录像，只看其中两个买家。',
+    price: '这是一段录像：两个进程修改同一个价格。',
     idle: '这是一段录像，逐个事件慢放。',
     question: '思考',
     next: '下一步：修好它',

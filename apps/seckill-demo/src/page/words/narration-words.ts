@@ -1,19 +1,24 @@
 import type { InBoth } from '../words.js';
+import { buyerWords } from '../words.js';
 
-type OfBuyer = (buyer: string, remaining?: number) => string;
+type OfActor = (actor: string, remaining?: number) => string;
 type OfProcess = (process: number) => string;
 
 /** One sentence for each event of a lesson. */
 export interface NarrationWords {
   readonly buyer: (name: string) => string;
-  readonly waits: OfBuyer;
-  readonly acquires: OfBuyer;
-  readonly reads: OfBuyer;
-  readonly hasRead: OfBuyer;
-  readonly writes: OfBuyer;
-  readonly releases: OfBuyer;
-  readonly leaves: OfBuyer;
-  readonly refused: OfBuyer;
+  readonly process: OfProcess;
+  readonly waits: OfActor;
+  readonly acquires: OfActor;
+  readonly reads: OfActor;
+  readonly hasRead: OfActor;
+  readonly writes: OfActor;
+  readonly releases: OfActor;
+  readonly leaves: OfActor;
+  readonly refused: OfActor;
+  readonly checks: OfActor;
+  readonly prices: OfActor;
+  readonly overwrites: OfActor;
   readonly killed: OfProcess;
   readonly frozen: OfProcess;
   readonly thawed: OfProcess;
@@ -25,9 +30,10 @@ export interface NarrationWords {
 export const narrationWords: InBoth<NarrationWords> = {
   en: {
     buyer: (name) => {
-      if (name === 'first') return 'The first buyer';
-      return name === 'next' ? 'The next buyer' : name.replace('buyer-', 'Buyer ');
+      const word = buyerWords.en(name);
+      return word.startsWith('buyer') ? `B${word.slice(1)}` : `The ${word}`;
     },
+    process: (process) => `Process ${process}`,
     waits: (buyer) => `${buyer} waits for the lock.`,
     acquires: (buyer) => `${buyer} acquires the lock.`,
     reads: (buyer) => `${buyer} reads the stock.`,
@@ -40,6 +46,9 @@ export const narrationWords: InBoth<NarrationWords> = {
     releases: (buyer) => `${buyer} prepares the release of its lock.`,
     leaves: (buyer) => `${buyer} does not get the lock, and leaves.`,
     refused: (buyer) => `${buyer}: the write is refused.`,
+    checks: (process) => `${process} passes assertHeld(), and prepares the write of its price.`,
+    prices: (process) => `${process} writes its price.`,
+    overwrites: (process) => `${process} overwrites the newer price, without the lock.`,
     killed: (process) => `Process ${process} is killed.`,
     frozen: (process) => `Process ${process} freezes.`,
     thawed: (process) => `Process ${process} runs again.`,
@@ -48,10 +57,8 @@ export const narrationWords: InBoth<NarrationWords> = {
     leaseEnded: 'The lease expires.',
   },
   zh: {
-    buyer: (name) => {
-      if (name === 'first') return '第一个买家';
-      return name === 'next' ? '下一个买家' : name.replace(/buyer-(\d+)/, '买家 $1 ');
-    },
+    buyer: (name) => buyerWords.zh(name).replace(/\d$/, '$& '),
+    process: (process) => `进程 ${process} `,
     waits: (buyer) => `${buyer}等待锁。`,
     acquires: (buyer) => `${buyer}获取锁。`,
     reads: (buyer) => `${buyer}读取库存。`,
@@ -64,6 +71,9 @@ export const narrationWords: InBoth<NarrationWords> = {
     releases: (buyer) => `${buyer}准备释放锁。`,
     leaves: (buyer) => `${buyer}没有获取到锁，直接返回。`,
     refused: (buyer) => `${buyer}的写入被拒绝。`,
+    checks: (process) => `${process}通过 assertHeld()，准备写入价格。`,
+    prices: (process) => `${process}写入价格。`,
+    overwrites: (process) => `${process}未持锁，覆盖了更新的价格。`,
     killed: (process) => `进程 ${process} 被杀。`,
     frozen: (process) => `进程 ${process} 冻结。`,
     thawed: (process) => `进程 ${process} 恢复运行。`,

@@ -1,4 +1,5 @@
 import type { MarkKind } from '../timeline/marks.js';
+import { buyerWords } from '../words.js';
 import type { InBoth } from '../words.js';
 
 export interface TimelineWords {
@@ -9,12 +10,14 @@ export interface TimelineWords {
   readonly overlap: (holders: number) => string;
   readonly nobody: string;
   readonly time: (ms: number) => string;
-  readonly bar: (buyer: string, answer: string) => string;
+  readonly buyer: (name: string) => string;
+  readonly pause: (ms: number) => string;
+  readonly bar: (buyer: string, answer: string | undefined) => string;
   readonly crowd: (waiting: number) => string;
   readonly answers: Readonly<Record<string, string>>;
   readonly picture: (bars: number, overlaps: number, lanes: number) => string;
   readonly legend: Readonly<
-    Record<'wait' | 'bar' | 'tail' | 'suspect' | 'tick' | 'overlap' | 'gap' | 'pause', string>
+    Record<'wait' | 'bar' | 'tail' | 'suspect' | 'tick' | 'overlap' | 'gap', string>
   >;
   readonly asTable: string;
   readonly columns: readonly [string, string, string, string, string];
@@ -51,7 +54,9 @@ export const timelineWords: InBoth<TimelineWords> = {
     overlap: (holders) => `${holders} inside at once`,
     nobody: 'No critical section here yet.',
     time: (ms) => inWords(ms),
-    bar: (buyer, answer) => `${buyer}: ${answer}`,
+    pause: (ms) => `${inWords(ms)}, drawn shorter`,
+    buyer: buyerWords.en,
+    bar: (buyer, answer) => (answer === undefined ? buyer : `${buyer}: ${answer}`),
     crowd: (waiting) => `+ ${waiting} waiting`,
     answers: {
       sold: 'sold',
@@ -60,6 +65,8 @@ export const timelineWords: InBoth<TimelineWords> = {
       duplicate: 'has one',
       refused: 'refused',
       cut: 'no answer',
+      priced: 'price written',
+      lost: 'too late',
     },
     picture: (bars, overlaps, lanes) =>
       `${bars} critical sections in ${lanes} processes; ${
@@ -73,7 +80,6 @@ export const timelineWords: InBoth<TimelineWords> = {
       tick: 'renewal',
       overlap: 'two inside at once',
       gap: 'frozen, cut off or dead',
-      pause: 'pause, drawn shorter',
     },
     asTable: 'as a table',
     columns: ['process', 'buyer', 'from', 'to', 'answer'],
@@ -103,7 +109,9 @@ export const timelineWords: InBoth<TimelineWords> = {
     overlap: (holders) => `同时 ${holders} 个持有者`,
     nobody: '这里尚无临界区。',
     time: (ms) => inWords(ms),
-    bar: (buyer, answer) => `${buyer}：${answer}`,
+    pause: (ms) => `${inWords(ms)}，已缩短显示`,
+    buyer: buyerWords.zh,
+    bar: (buyer, answer) => (answer === undefined ? buyer : `${buyer}：${answer}`),
     crowd: (waiting) => `+ ${waiting} 个等待`,
     answers: {
       sold: '售出',
@@ -112,6 +120,8 @@ export const timelineWords: InBoth<TimelineWords> = {
       duplicate: '已下单',
       refused: '被拒绝',
       cut: '没有响应',
+      priced: '已写入价格',
+      lost: '太晚',
     },
     picture: (bars, overlaps, lanes) =>
       `${lanes} 个进程，${bars} 段临界区；${
@@ -125,7 +135,6 @@ export const timelineWords: InBoth<TimelineWords> = {
       tick: '续期',
       overlap: '同时有两个持有者',
       gap: '冻结、断网或已退出',
-      pause: '停顿（已缩短显示）',
     },
     asTable: '看表格',
     columns: ['进程', '买家', '开始', '结束', '响应'],
