@@ -2,7 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import {
   FIRST,
   fromQuery,
+  NUMBERS,
   STRATEGY_NAMES,
+  struckAfter,
   toQuery,
   withFault,
 } from '../../../apps/seckill-demo/src/playground/experiment.js';
@@ -70,14 +72,12 @@ describe('a run', () => {
     'is the same until the moment of a further fault: %s',
     async (strategy) => {
       const calm = await run({ ...FIRST, strategy });
-      const at = (calm.steps[10]?.at ?? 0) + 0.01;
-      const struck = await run(withFault(calm.experiment, { kind: 'kill', process: 2, at, ms: 0 }));
-      const before = calm.steps.filter((step) => step.at < at);
+      const now = calm.steps[10]?.at ?? 0;
+      const struck = await run(struckAfter(calm.experiment, now, { kind: 'kill', process: 2 }));
+      const before = calm.steps.filter((step) => step.at <= now);
       expect(before.length).toBeGreaterThan(5);
       expect(struck.steps.slice(0, before.length)).toEqual(before);
-      expect(struck.steps.some((step) => step.kind === 'struck' && step.what === 'killed')).toBe(
-        true,
-      );
+      expect(struck.steps[before.length]).toMatchObject({ kind: 'struck', what: 'killed' });
     },
   );
 
@@ -86,6 +86,22 @@ describe('a run', () => {
     expect(oversold?.piece).toBeLessThanOrEqual(20);
     expect(new Set(oversold?.callers).size).toBe(2);
     expect(orders).toBeGreaterThan(pieces);
+  });
+});
+
+describe('the search', () => {
+  it('keeps the faults of the experiment', async () => {
+    const own = { kind: 'freeze', process: 2, at: 30, ms: 40 } as const;
+    const options = { tries: TRIES, kinds: ['freeze'] } as const;
+    const { broken: found } = await search(withFault(FIRST, own), options);
+    expect(found?.experiment.faults).toContainEqual(own);
+    expect(found?.experiment.faults).toHaveLength(2);
+  });
+
+  it('goes on with the first seed after the last one, so that its address leads there', async () => {
+    const last = { ...FIRST, seed: NUMBERS.seed.most };
+    const { broken: found } = await search(last, { tries: TRIES, kinds: ['freeze'] });
+    expect(fromQuery(toQuery(found?.experiment ?? last))).toEqual(found?.experiment);
   });
 });
 
@@ -100,5 +116,11 @@ describe('an address', () => {
     expect(fromQuery(toQuery(experiment))).toEqual(experiment);
     const wrong = 'strategy=none&seed=x&processes=99&leaseMs=-4&faults=kill-9-1,melt-1-1,freeze-1-';
     expect(fromQuery(wrong)).toEqual({ ...FIRST, processes: 4, leaseMs: 100 });
+  });
+
+  it.each([0.29, 28.37, 28.371, -Infinity])('has a fault that comes after %d ms', (now) => {
+    const { faults } = struckAfter(FIRST, now, { kind: 'freeze', process: 1 });
+    const at = Math.ceil(Math.max(0, now) * 100 + 0.1) / 100;
+    expect(faults).toEqual([{ kind: 'freeze', process: 1, at, ms: 450 }]);
   });
 });

@@ -48,9 +48,11 @@ export const NUMBERS: Readonly<Record<NumberName, Range>> = {
   latencyMs: { least: 0, most: 100, usual: 2 },
 };
 const NUMBER_NAMES = Object.keys(NUMBERS) as NumberName[];
-/** No run lasts so long. */
+/** No freeze is longer. */
 export const LONGEST_MS = 60_000;
 export const MOST_FAULTS = 20;
+/** 0.29 * 100 is less than 29. */
+const ROUNDING = 1e-6;
 /** As in `kill-1-37.5` and `freeze-2-80-400`. */
 const FAULT = /^(kill|freeze)-(\d)-(\d{1,6}(?:\.\d{1,2})?)(?:-(\d{1,6}))?$/;
 
@@ -88,6 +90,17 @@ export function freezeMs({ leaseMs }: Experiment): number {
   return Math.round(leaseMs * 1.5);
 }
 
+/** The same experiment with one more fault, right after all that happens until now. */
+export function struckAfter(
+  experiment: Experiment,
+  now: number,
+  { kind, process, ms = freezeMs(experiment) }: Pick<Fault, 'kind' | 'process'> & { ms?: number },
+): Experiment {
+  // A fault comes before all else of its moment. An address has hundredths of a millisecond.
+  const at = (Math.floor(Math.max(0, now) * 100 + ROUNDING) + 1) / 100;
+  return withFault(experiment, { kind, process, at, ms: kind === 'kill' ? 0 : ms });
+}
+
 /** The same experiment with one more fault. */
 export function withFault(experiment: Experiment, fault: Fault): Experiment {
   const at = Math.round(fault.at * 100) / 100;
@@ -108,7 +121,6 @@ function faultOf(text: string): Fault | [] {
   const [, kind, process, at, ms] = FAULT.exec(text) ?? [];
   if (kind !== 'kill' && kind !== 'freeze') return [];
   const fault = { kind, process: Number(process), at: Number(at), ms: Number(ms ?? 0) } as const;
-  const isMeant =
-    fault.process >= 1 && fault.process <= NUMBERS.processes.most && fault.at < LONGEST_MS;
+  const isMeant = fault.process >= 1 && fault.process <= NUMBERS.processes.most;
   return isMeant ? { ...fault, ms: Math.min(fault.ms, LONGEST_MS) } : [];
 }

@@ -1,13 +1,13 @@
 import { Random } from '../../../../libs/world/src/random.js';
 import type { Experiment, Fault } from './experiment.js';
-import { withFault } from './experiment.js';
+import { seedsLater, struckAfter } from './experiment.js';
 import { run } from './run.js';
 import type { Run } from './run.js';
 
 export interface SearchOptions {
   /** How many seeds at most. */
   readonly tries: number;
-  /** The faults to try. None: only the seeds. */
+  /** The faults to try, beside those of the experiment. None: only the seeds. */
   readonly kinds: readonly Fault['kind'][];
   /** Called after each try. */
   readonly onTry?: (tried: number) => void;
@@ -21,8 +21,8 @@ export interface Found {
 }
 
 /**
- * Tries the next seeds of an experiment until a run breaks. Each seed runs without a fault first.
- * Then it runs with one: a process is killed or frozen right after one of its steps.
+ * Tries the next seeds of an experiment until a run breaks. Each seed runs as it is first. Then it
+ * runs with one more fault: a process is killed or frozen right after one of its steps.
  */
 export async function search(
   experiment: Experiment,
@@ -30,9 +30,9 @@ export async function search(
 ): Promise<Found> {
   let tried = 0;
   while (tried < tries && signal?.aborted !== true) {
-    const calm = await run({ ...experiment, seed: experiment.seed + tried, faults: [] });
-    const isBroken = calm.verdict !== 'safe' || kinds.length === 0;
-    const broken = isBroken ? calm : await run(struck(calm, kinds));
+    const given = await run(seedsLater(experiment, tried));
+    const isBroken = given.verdict !== 'safe' || kinds.length === 0;
+    const broken = isBroken ? given : await run(struck(given, kinds));
     tried += 1;
     onTry?.(tried);
     if (broken.verdict !== 'safe') return { tried, broken };
@@ -48,5 +48,5 @@ function struck({ experiment, steps }: Run, kinds: SearchOptions['kinds']): Expe
   const kind = random.pick(kinds);
   const ms = Math.round(experiment.leaseMs * (0.8 + 2 * random.next()));
   const late = random.next() * (0.5 + experiment.latencyMs);
-  return withFault(experiment, { kind, process, at: at + late, ms });
+  return struckAfter(experiment, at + late, { kind, process, ms });
 }

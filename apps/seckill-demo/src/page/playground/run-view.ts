@@ -1,7 +1,7 @@
 import { css, html, nothing } from 'lit';
 import type { PropertyValues, TemplateResult } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
-import { freezeMs, MOST_FAULTS, withFault } from '../../playground/experiment.js';
+import { MOST_FAULTS, struckAfter } from '../../playground/experiment.js';
 import type { Fault } from '../../playground/experiment.js';
 import type { Run } from '../../playground/run.js';
 import { ArenaElement } from '../arena-element.js';
@@ -152,9 +152,7 @@ export class RunView extends ArenaElement {
     return () => {
       if (this.now === undefined || this.#hint() !== undefined || this.#isDead(process)) return;
       const { experiment } = this.run;
-      const ms = kind === 'kill' ? 0 : freezeMs(experiment);
-      const fault = { kind, process, at: Math.max(0, this.now), ms };
-      const changed = withFault(experiment, fault);
+      const changed = struckAfter(experiment, this.now, { kind, process });
       this.#plays = !preferences.isStill;
       // Its address has it rounded.
       this.#struckAt = changed.faults.find((one) => !experiment.faults.includes(one))?.at;

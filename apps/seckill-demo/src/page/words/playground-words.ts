@@ -67,7 +67,7 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     columns: ['ms', 'process', 'caller', 'step'],
     score: 'Make it oversell',
     scoreLead:
-      'Each strategy runs with your numbers, from seed 1. Each seed runs as it is first, then a process is killed or frozen right after a step.',
+      'Each strategy runs with your numbers and faults, from seed 1. Each seed runs as it is first. Then a process is killed or frozen, right after one of its steps.',
     makeIt: 'Try all strategies',
     scoreColumns: ['strategy', 'result', 'replay'],
     broken: (verdict, tried) => `${verdict} after ${tried} ${tried === 1 ? 'seed' : 'seeds'}`,
@@ -116,7 +116,7 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     columns: ['ms', '进程', '调用方', '步骤'],
     score: '让它超卖',
     scoreLead:
-      '按上面的设置，从种子 1 开始逐个运行各策略：每个种子先照常运行，再在某一步之后杀掉或冻结一个进程。',
+      '按上面的设置和故障，从种子 1 开始逐个运行各策略：每个种子先照原样运行，再在某一步之后杀掉或冻结一个进程。',
     makeIt: '全部试一遍',
     scoreColumns: ['策略', '结果', '重放'],
     broken: (verdict, tried) => `第 ${tried} 个种子${verdict}`,
