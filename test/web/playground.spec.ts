@@ -233,6 +233,9 @@ describe('the playground', () => {
     );
     await shown.getByRole('link', { name: words.replay('setnx'), exact: true }).click();
     await eventually(async () => expect(await verdict()).toMatch(/^✕ stuck/));
+    await shown.getByLabel(words.numbers.workMs).fill('70');
+    await shown.getByLabel(words.numbers.workMs).blur();
+    await eventually(async () => expect(await last.innerText()).toContain('–'));
   });
 
   it('can be used by all visitors', async () => {

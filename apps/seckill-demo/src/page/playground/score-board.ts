@@ -1,8 +1,8 @@
 import { css, html, nothing } from 'lit';
-import type { TemplateResult } from 'lit';
+import type { PropertyValues, TemplateResult } from 'lit';
 import type * as Engine from 'playground';
 import { customElement, property, state } from 'lit/decorators.js';
-import { STRATEGY_NAMES } from '../../playground/experiment.js';
+import { STRATEGY_NAMES, toQuery } from '../../playground/experiment.js';
 import type { Experiment, StrategyName } from '../../playground/experiment.js';
 import type { Found } from '../../playground/search.js';
 import { ArenaElement } from '../arena-element.js';
@@ -47,6 +47,22 @@ export class ScoreBoard extends ArenaElement {
   @state() private results: Readonly<Partial<Record<StrategyName, Found>>> = {};
   @state() private tried: { readonly strategy: StrategyName; readonly seeds: number } | undefined;
   #abort: AbortController | undefined;
+  /** The address of the numbers and the faults that the score is about. */
+  #shown = '';
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (!changed.has('experiment') || this.#isOfScore(this.experiment)) return;
+    this.#abort?.abort();
+    this.results = {};
+  }
+
+  #isOfScore(experiment: Experiment): boolean {
+    const replayed = Object.values(this.results).map(({ broken }) => broken?.experiment);
+    return (
+      basisOf(experiment) === this.#shown ||
+      replayed.some((one) => one && toQuery(one) === toQuery(experiment))
+    );
+  }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
@@ -111,22 +127,32 @@ export class ScoreBoard extends ArenaElement {
   };
 
   async #tryAll(): Promise<void> {
-    const { signal } = (this.#abort = new AbortController());
-    this.results = {};
     const { experiment } = this;
-    for (const strategy of STRATEGY_NAMES) {
-      const found = await this.engine.search(
-        { ...experiment, strategy, seed: 1 },
-        {
-          ...{ tries: TRIES, kinds: ['kill', 'freeze'], signal },
-          onTry: (seeds) => {
-            this.tried = { strategy, seeds };
+    const { signal } = (this.#abort = new AbortController());
+    this.#shown = basisOf(experiment);
+    this.results = {};
+    try {
+      for (const strategy of STRATEGY_NAMES) {
+        this.tried = { strategy, seeds: 0 };
+        const found = await this.engine.search(
+          { ...experiment, strategy, seed: 1 },
+          {
+            ...{ tries: TRIES, kinds: ['kill', 'freeze'], signal },
+            onTry: (seeds) => {
+              this.tried = { strategy, seeds };
+            },
           },
-        },
-      );
-      if (signal.aborted) break;
-      this.results = { ...this.results, [strategy]: found };
+        );
+        if (signal.aborted) return;
+        this.results = { ...this.results, [strategy]: found };
+      }
+    } finally {
+      this.tried = undefined;
     }
-    this.tried = undefined;
   }
+}
+
+/** The score tries each strategy, from the same seed. */
+function basisOf(experiment: Experiment): string {
+  return toQuery({ ...experiment, strategy: 'naive', seed: 1 });
 }
