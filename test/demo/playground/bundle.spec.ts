@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { FIRST, STRATEGY_NAMES } from '../../../apps/seckill-demo/src/playground/experiment.js';
+import { playgroundWords } from '../../../apps/seckill-demo/src/page/words/playground-words.js';
 import { run } from '../../../apps/seckill-demo/src/playground/run.js';
 import type * as Engine from '../../../apps/seckill-demo/src/playground/engine.js';
 import { pageFiles } from '../../../apps/seckill-demo/src/web/page-files.js';
@@ -38,6 +39,16 @@ describe('the bundle of the playground', () => {
       }
     },
   );
+
+  it.each(['en', 'zh'] as const)('names all that stands in for Node: %s', (language) => {
+    const names = playgroundWords[language].standIns.flat().join(' ');
+    for (const name of [
+      ...['AsyncLocalStorage', 'AsyncResource', 'Buffer', 'crypto', 'diagnostics_channel'],
+      ...['process.nextTick', 'setImmediate', 'MessageChannel', 'util', 'os'],
+    ]) {
+      expect(names).toContain(name);
+    }
+  });
 
   it.each(STRATEGY_NAMES)('shows the code that it runs: %s', async (strategy) => {
     const source = (await bundled).sourceOf(strategy);
