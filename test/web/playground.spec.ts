@@ -94,9 +94,12 @@ describe('the playground', () => {
   it('shows a colleague the same failure by its address', async () => {
     const shown = await openAt(address);
     const { oversold, orders, pieces } = failure;
-    const why = words.oversold(oversold?.piece ?? 0, ...(oversold?.callers ?? ['', '']));
+    const { piece = 0, callers = ['', ''], late = '' } = oversold ?? {};
+    const why = `${words.oversold(piece, ...callers)} ${words.late(late)}`;
     expect(await verdict()).toBe(`✕ oversold ${why} ${words.books(orders, pieces)}`);
-    expect(await shown.locator('interleaving-table tr.broken').count()).toBe(1);
+    const guilty = shown.locator('interleaving-table tr.broken');
+    expect((await guilty.innerText()).split('\t').slice(2)).toEqual([late, 'writes the stock']);
+    expect(await shown.locator('source-panel .broken').innerText()).toContain('await write(');
     await shown.reload();
     await shown.locator('run-verdict .verdict').waitFor();
     expect(experiment()).toEqual(failure.experiment);
@@ -233,6 +236,7 @@ describe('the playground', () => {
     );
     await shown.getByRole('link', { name: words.replay('setnx'), exact: true }).click();
     await eventually(async () => expect(await verdict()).toMatch(/^✕ stuck/));
+    expect(await shown.locator('source-panel .broken').innerText()).toContain('.setnx(');
     await shown.getByLabel(words.numbers.workMs).fill('70');
     await shown.getByLabel(words.numbers.workMs).blur();
     await eventually(async () => expect(await last.innerText()).toContain('–'));

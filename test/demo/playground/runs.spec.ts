@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { experimentOf } from '../../../apps/seckill-demo/src/page/playground/address.js';
 import {
   FIRST,
   fromQuery,
@@ -8,13 +9,44 @@ import {
   toQuery,
   withFault,
 } from '../../../apps/seckill-demo/src/playground/experiment.js';
-import type { Experiment } from '../../../apps/seckill-demo/src/playground/experiment.js';
+import type { Experiment, Fault } from '../../../apps/seckill-demo/src/playground/experiment.js';
 import { run } from '../../../apps/seckill-demo/src/playground/run.js';
+import type { Run } from '../../../apps/seckill-demo/src/playground/run.js';
 import { search } from '../../../apps/seckill-demo/src/playground/search.js';
 import type { SearchOptions } from '../../../apps/seckill-demo/src/playground/search.js';
+import type { GatePoint } from '../../../apps/seckill-demo/src/seckill/gate.js';
 
 const SAFE = ['lock', 'fair', 'write-lock', 'fenced'] as const;
 const TRIES = 60;
+
+/** The runs of an experiment with the first seeds. */
+const runsOf = async (
+  changes: Partial<Experiment>,
+  struck: (calm: Run) => Experiment = ({ experiment }) => experiment,
+  seeds = 20,
+): Promise<Run[]> => {
+  const runs: Run[] = [];
+  for (let seed = 1; seed <= seeds; seed += 1) {
+    runs.push(await run(struck(await run({ ...FIRST, ...changes, seed }))));
+  }
+  return runs;
+};
+const passed = ({ steps }: Run, point: GatePoint, buyer?: string) => {
+  const [first] = steps.flatMap((step) =>
+    step.kind === 'passed' && step.point === point && step.buyer === (buyer ?? step.buyer)
+      ? step
+      : [],
+  );
+  if (first === undefined) throw new Error(`none passes ${point}`);
+  return first;
+};
+/** The process that passes this point first is struck right after it. */
+const struckAt =
+  (point: GatePoint, kind: Fault['kind'], ms?: number) =>
+  (calm: Run): Experiment => {
+    const { at, process } = passed(calm, point);
+    return struckAfter(calm.experiment, at, { kind, process, ...(ms !== undefined && { ms }) });
+  };
 
 const broken = async (changes: Partial<Experiment>, kinds: SearchOptions['kinds'] = []) => {
   const { broken: found } = await search({ ...FIRST, ...changes }, { tries: TRIES, kinds });
@@ -81,11 +113,103 @@ describe('a run', () => {
     },
   );
 
+  it.each(STRATEGY_NAMES)('lets callers arrive once it is connected: %s', async (strategy) => {
+    const [slow] = await runsOf({ strategy, latencyMs: 100, workMs: 20 }, undefined, 1);
+    const reasons = slow?.steps.map((step) => (step.kind === 'answered' ? step.reason : undefined));
+    expect(reasons).not.toContain('LOCK_BACKEND');
+  });
+
+  it('lasts until the last request of a killed process has arrived, or is lost', async () => {
+    const changes = { strategy: 'setnx', processes: 1, callers: 1, latencyMs: 0 } as const;
+    const runs = await runsOf(changes, struckAt('doors', 'kill'));
+    expect(new Set(runs.map(({ verdict }) => verdict))).toEqual(new Set(['safe', 'stuck']));
+  });
+
+  it('reports that a process goes on before all that it does then', async () => {
+    const runs = await runsOf({ strategy: 'lock' }, struckAt('lock-set', 'freeze'));
+    for (const { steps } of runs) {
+      const thawed = steps.findIndex((step) => step.kind === 'struck' && step.what === 'thawed');
+      expect(steps.findIndex(({ at }) => at === steps[thawed]?.at)).toBe(thawed);
+    }
+  });
+
   it('names the piece that was sold twice, and by which callers', async () => {
     const { oversold, orders, pieces } = await run({ ...FIRST, strategy: 'naive' });
     expect(oversold?.piece).toBeLessThanOrEqual(20);
     expect(new Set(oversold?.callers).size).toBe(2);
     expect(orders).toBeGreaterThan(pieces);
+  });
+
+  it('names no caller whose write was lost', async () => {
+    const changes = { strategy: 'naive', latencyMs: 100 } as const;
+    const runs = await runsOf(changes, struckAt('before-write', 'kill'));
+    const oversold = runs.filter(({ verdict }) => verdict === 'oversold');
+    expect(oversold.length).toBeGreaterThan(10);
+    for (const one of oversold) {
+      expect(one.oversold?.callers).not.toContain(passed(one, 'before-write').buyer);
+    }
+  });
+});
+
+describe('the verdict', () => {
+  it.each(STRATEGY_NAMES.slice(2))(
+    'is not stuck after the longest freeze, which ends: %s',
+    async (strategy) => {
+      const runs = await runsOf({ strategy }, struckAt('lock-set', 'freeze', 60_000), 3);
+      expect(runs.map(({ verdict }) => verdict)).not.toContain('stuck');
+      expect(runs.every(({ steps }) => (steps.at(-1)?.at ?? 0) >= 60_000)).toBe(true);
+    },
+  );
+
+  it('is stuck for the death that leaves the key, and for no other', async () => {
+    const runs = await runsOf({ strategy: 'setnx' }, (calm) => {
+      const { at, process } = passed(calm, 'lock-set');
+      const struck = struckAt('lock-set', 'kill')(calm);
+      return struckAfter(struck, at + 30, { kind: 'kill', process: 3 - process });
+    });
+    for (const one of runs) {
+      expect(one.verdict).toBe('stuck');
+      const { process } = passed(one, 'lock-set');
+      expect(one.guilty).toMatchObject({ what: 'killed', process });
+    }
+  });
+
+  it.each(['set-nx-px', 'owner-check', 'lua-release'] as const)(
+    'names the write of the holder whose lease is over, even if the other one writes later: %s',
+    async (strategy) => {
+      const runs = await runsOf({ strategy, leaseMs: 100, workMs: 300 });
+      const late = runs.filter(({ oversold }) => oversold && oversold.thief === undefined);
+      expect(late.some(({ oversold }) => oversold?.late === oversold?.callers[0])).toBe(true);
+      for (const one of late) {
+        const { callers, late: buyer } = one.oversold ?? { callers: [] };
+        const [other] = callers.filter((caller) => caller !== buyer);
+        expect(one.guilty).toMatchObject({ buyer, point: 'before-write' });
+        expect(passed(one, 'lock-set', buyer).at).toBeLessThan(passed(one, 'lock-set', other).at);
+      }
+    },
+  );
+
+  it.each(['setnx-expire', 'set-nx-px', 'owner-check'] as const)(
+    "names the deletion of another caller's lock: %s",
+    async (strategy) => {
+      const changes = { strategy, processes: 3, callers: 4, leaseMs: 100, latencyMs: 30 };
+      const runs = await runsOf(changes, undefined, 40);
+      const stolen = runs.filter(({ oversold }) => oversold?.thief !== undefined);
+      expect(stolen.length).toBeGreaterThan(0);
+      for (const one of stolen) {
+        const { at = 0, late, thief } = one.oversold ?? {};
+        expect(one.guilty).toMatchObject({ buyer: thief, point: 'before-delete' });
+        expect(late).not.toBe(thief);
+        expect(passed(one, 'lock-set', late).at).toBeLessThan(at);
+      }
+    },
+  );
+
+  it('is oversold in the first run that a visitor sees, by a process that froze', async () => {
+    const { oversold, guilty } = await run(experimentOf({ hash: '#/playground' }) ?? FIRST);
+    const { callers = ['', ''], late } = oversold ?? {};
+    expect(new Set(callers.map((caller) => caller[0]))).toEqual(new Set(['1', '2']));
+    expect(guilty).toMatchObject({ process: 1, buyer: late, point: 'before-write' });
   });
 });
 

@@ -5,17 +5,17 @@ import { FencingGuard } from '../../../../libs/redis-lock/src/primitives/fencing
 import { LockService } from '../../../../libs/redis-lock/src/primitives/lock/lock-service.js';
 import { ReadWriteLockService } from '../../../../libs/redis-lock/src/primitives/read-write-lock/read-write-lock-service.js';
 import { Mishaps } from '../../../../libs/world/src/mishaps.js';
-import { SimulatedConnection } from '../../../../libs/world/src/simulated-connection.js';
 import { SimulatedProcess } from '../../../../libs/world/src/simulated-process.js';
 import type { World } from '../../../../libs/world/src/world.js';
 import type { Experiment } from './experiment.js';
-import { RedisClient } from './redis.js';
+import { CallersConnection, RedisClient } from './redis.js';
 import type { PlaygroundServer } from './server.js';
 import type { Locks, Shop } from './shop.js';
 
 /** A process of the shop, with the library in it. */
 export class Member {
   readonly process: SimulatedProcess;
+  readonly connection: CallersConnection;
   readonly redis: RedisClient;
   readonly locks: Locks;
   readonly fairLocks: Locks;
@@ -33,10 +33,8 @@ export class Member {
     const process = (this.process = new SimulatedProcess(world, `process${number}`, 1));
     const mishaps = new Mishaps(world, () => undefined);
     const weather = { spikes: 1, spikeMs: latencyMs };
-    const connection = new SimulatedConnection(
-      { world, weather, mishaps, process },
-      { master: server },
-    );
+    const site = { world, weather, mishaps, process };
+    const connection = (this.connection = new CallersConnection(site, { master: server }));
     this.redis = new RedisClient(connection);
     const settings = { watchdogLeaseMs: leaseMs, observer: { observe } };
     const context = new LockContext(connection, settings, process.clock, process.random);

@@ -73,7 +73,7 @@ export class Order {
       guard: {
         write: (token, key, command, ...args) => {
           const send = () => member.guard.write(token, key, command, ...args);
-          return args[0] === 'stock' ? this.#write(Number(args[1]), send) : send();
+          return args[0] === 'stock' ? this.#write(send) : send();
         },
       },
       mutex,
@@ -100,15 +100,19 @@ export class Order {
         return redis.hget(key, field);
       },
       set: (key, value, ...options) => {
-        if (key === LOCK)
-          return locked(redis.set(key, value, ...options), (reply) => reply !== null);
-        return this.#write(Number(value), () => redis.set(key, value, ...options));
+        const send = () => redis.set(key, value, ...options);
+        if (key === LOCK) return locked(this.#sent(send), (reply) => reply !== null);
+        return this.#write(send);
       },
-      setnx: (key, value) => locked(redis.setnx(key, value), (reply) => reply === 1),
+      setnx: (key, value) =>
+        locked(
+          this.#sent(() => redis.setnx(key, value)),
+          (reply) => reply === 1,
+        ),
       pexpire: (key, ms) => redis.pexpire(key, ms),
       del: (key) => {
         this.#passed('before-delete');
-        return redis.del(key);
+        return this.#sent(() => redis.del(key));
       },
       eval: (lua, key, ...args) => {
         this.#passed('before-delete');
@@ -117,10 +121,14 @@ export class Order {
     };
   }
 
-  async #write<R>(left: number, send: () => Promise<R>): Promise<R> {
+  /** Redis knows the caller of these commands: they decide how the run ends. */
+  #sent<R>(send: () => Promise<R>): Promise<R> {
+    return this.member.connection.as(this.buyer, send);
+  }
+
+  async #write<R>(send: () => Promise<R>): Promise<R> {
     this.#passed('before-write');
-    this.desk.books.writing(this.buyer, left);
-    const reply = await send();
+    const reply = await this.#sent(send);
     this.#hasWritten = true;
     this.#passed('after-write');
     return reply;
@@ -130,6 +138,7 @@ export class Order {
     return {
       using: (name, work, options) => {
         const watched = async (lease: Lease) => {
+          this.desk.books.granted(this.buyer);
           this.#passed('lock-set');
           const result = await work(lease);
           this.#passed('before-delete');

@@ -1,6 +1,10 @@
 import { defineScript } from '../../../../libs/redis-lock/src/core/redis/script.js';
-import type { RawReply } from '../../../../libs/redis-lock/src/core/redis/script.js';
-import type { RedisConnection } from '../../../../libs/redis-lock/src/core/redis/connection.js';
+import type { RawReply, Script } from '../../../../libs/redis-lock/src/core/redis/script.js';
+import type {
+  RedisConnection,
+  Reply,
+} from '../../../../libs/redis-lock/src/core/redis/connection.js';
+import { SimulatedConnection } from '../../../../libs/world/src/simulated-connection.js';
 
 /** The answer nil is an empty text here: a script of the library answers no nil. */
 const COMMAND = scriptOf('command', `return redis.call(unpack(ARGV)) or ''`);
@@ -11,6 +15,29 @@ function scriptOf(name: string, body: string) {
 }
 
 type Word = string | number;
+
+/** The server learns the caller of a command, if there is one. */
+export class CallersConnection extends SimulatedConnection {
+  #caller: string | undefined;
+
+  /** Names the caller of all that the function sends before its first `await`. */
+  as<R>(caller: string, send: () => R): R {
+    this.#caller = caller;
+    try {
+      return send();
+    } finally {
+      this.#caller = undefined;
+    }
+  }
+
+  override run<K extends string, A extends string, R>(
+    script: Script<K, A, R>,
+    ...call: [keys: readonly string[], args: readonly Word[], minReplicas?: number]
+  ): Promise<Reply<R>> {
+    const own = { ...script, caller: this.#caller };
+    return super.run(own, ...call);
+  }
+}
 
 /** The commands of the strategies, over the connection of their process. */
 export class RedisClient {

@@ -13,7 +13,7 @@ import { turnOver } from './turn-over.js';
 
 /** More than all orders can sell. */
 const STOCK = 20;
-const LONGEST_MS = 60_000;
+/** No run has so many. */
 const MOST_EVENTS = 200_000;
 
 /** How a run ended. `stuck`: the key of the lock stays, and every later caller is refused. */
@@ -26,8 +26,11 @@ export interface Run {
   readonly steps: readonly Step[];
   readonly verdict: Verdict;
   readonly oversold?: Oversold | undefined;
-  /** The moment of the second sale, or of the death that leaves the lock. Undefined: safe. */
-  readonly brokenAt?: number | undefined;
+  /**
+   * The step that broke the run. It is a write without the lock, the deletion of another caller's
+   * lock, or the death of the holder. Undefined: safe.
+   */
+  readonly guilty?: Step | undefined;
   /** Orders that have stored a sale, and the pieces that the stock has lost. */
   readonly orders: number;
   readonly pieces: number;
@@ -60,8 +63,8 @@ class Stage {
     this.#desk = { books, add };
     server.command('set', ['stock', String(STOCK)]);
     server.command('hset', ['sale', 'stock', String(STOCK)]);
-    server.onStock = (left) => {
-      books.wrote(left);
+    server.onCommand = (caller, words, reply) => {
+      books.ran(caller, words, reply);
     };
     server.onLock = (seen) => {
       add({ kind: 'key', cell: 'run', ...seen });
@@ -76,78 +79,90 @@ class Stage {
   }
 
   async play(): Promise<Run> {
-    for (const member of this.#members) this.#callersOf(member);
+    for (const member of this.#members) this.#awaitCallers(member);
     for (const fault of this.experiment.faults) this.#plan(fault);
     const world = this.#world;
-    await world.run(() => this.#isOver || world.now > LONGEST_MS || world.events > MOST_EVENTS);
+    await world.run(() => this.#isOver || world.events > MOST_EVENTS);
     // A defect of the playground is no verdict.
     if (this.#failure !== undefined) throw this.#failure.error;
+    if (!this.#isOver) throw new Error('the run does not end');
     return this.#result();
   }
 
   get #isOver(): boolean {
     if (this.#failure !== undefined) return true;
-    return [...this.#open].every(([{ process }, open]) => process.isDead || open === 0);
+    return [...this.#open.values()].every((open) => open === 0);
   }
 
-  #callersOf(member: Member): void {
-    const { experiment } = this;
-    const { callers, processes, workMs } = experiment;
+  /** A process accepts no callers before it is connected. */
+  #awaitCallers(member: Member): void {
+    const { callers, processes, workMs } = this.experiment;
+    const world = this.#world;
     this.#open.set(member, callers);
-    for (let i = 1; i <= callers; i += 1) {
-      const buyer = `${member.number}.${i}`;
-      const random = this.#world.random.fork(buyer);
-      const order = new Order(member, buyer, experiment, random, this.#desk);
-      const arrivesAt = 5 + random.next() * workMs * callers * processes * 0.7;
-      this.#world.at(
-        arrivesAt,
-        () => {
-          const ended = () => {
-            this.#open.set(member, (this.#open.get(member) ?? 0) - 1);
-          };
-          order.run().then(ended, (error: unknown) => {
-            this.#failure ??= { error };
-          });
-        },
-        member.process,
-      );
+    member.connection.onUp(() => {
+      for (let i = 1; i <= callers; i += 1) {
+        const buyer = `${member.number}.${i}`;
+        const random = world.random.fork(buyer);
+        const arrivesIn = random.next() * workMs * callers * processes * 0.7;
+        const order = new Order(member, buyer, this.experiment, random, this.#desk);
+        world.after(arrivesIn, () => void this.#serve(order, member), member.process);
+      }
+    });
+  }
+
+  async #serve(order: Order, member: Member): Promise<void> {
+    try {
+      await order.run();
+      this.#open.set(member, (this.#open.get(member) ?? 0) - 1);
+    } catch (error) {
+      this.#failure ??= { error };
     }
   }
 
-  #plan({ kind, process: number, at, ms }: Fault): void {
-    const member = this.#members[number - 1];
+  #plan({ kind, process, at, ms }: Fault): void {
+    const member = this.#members[process - 1];
     if (member === undefined) return;
-    const { process } = member;
-    const struck = (what: Struck['what']) => {
-      this.#desk.add({ kind: 'struck', cell: 'run', process: number, what });
-    };
     this.#world.at(at, () => {
-      if (process.isDead) return;
-      if (kind === 'kill') {
-        struck('killed');
-        process.kill();
-        return;
-      }
-      struck('frozen');
-      process.stall(ms);
-      this.#world.after(ms, () => {
-        if (!process.isStill) struck('thawed');
-      });
+      if (member.process.isDead) return;
+      if (kind === 'kill') this.#kill(member);
+      else this.#freeze(member, ms);
     });
+  }
+
+  #kill(member: Member): void {
+    this.#struck(member, 'killed');
+    member.process.kill();
+    // Until Redis notices the death, the last requests may still arrive.
+    member.connection.links[0]?.onForgotten(() => this.#open.delete(member));
+  }
+
+  #freeze(member: Member, ms: number): void {
+    const { process } = member;
+    const thaw = () => {
+      this.#struck(member, 'thawed');
+    };
+    const wasStill = process.isStill;
+    this.#struck(member, 'frozen');
+    process.stall(ms);
+    // Due now, so that it comes before all else that the freeze puts off.
+    if (!wasStill) this.#world.after(0, thaw, process);
+  }
+
+  #struck({ number }: Member, what: Struck['what']): void {
+    this.#desk.add({ kind: 'struck', cell: 'run', process: number, what });
   }
 
   #result(): Run {
     const { experiment } = this;
     const { books } = this.#desk;
-    const { oversold, orders } = books;
+    const { oversold, orders, stock } = books;
     const steps = withExpiries(this.#steps);
-    const isStuck = !this.#isOver || this.#server.isLockedForGood;
+    const isStuck = this.#server.isLockedForGood;
     const verdict = oversold !== undefined ? 'oversold' : isStuck ? 'stuck' : 'safe';
-    const pieces = STOCK - books.stock;
+    const pieces = STOCK - stock;
     const hash = new Random(JSON.stringify(steps)).fork('hash').next().toString(16).slice(2, 10);
-    const death = steps.findLast((step) => step.kind === 'struck' && step.what === 'killed');
-    const brokenAt = oversold?.at ?? (isStuck ? death?.at : undefined);
-    return { experiment, steps, verdict, oversold, brokenAt, orders, pieces, hash };
+    const guilty = verdict === 'safe' ? undefined : books.guiltyOf(steps);
+    return { experiment, steps, verdict, oversold, guilty, orders, pieces, hash };
   }
 }
 

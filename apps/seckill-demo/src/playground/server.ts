@@ -2,6 +2,7 @@ import type { Link, WorldServer } from '../../../../libs/world/src/link.js';
 import type { World } from '../../../../libs/world/src/world.js';
 import { EPOCH_MS } from '../../../../libs/world/src/simulated-process.js';
 import type { Clock } from '../../../../libs/redis-lock/src/core/time/clock.js';
+import type { ScriptText } from '../../../../libs/redis-lock/src/core/redis/script.js';
 import { helperKey } from '../../../../libs/redis-lock/src/core/redis/key-names.js';
 import type {
   Command,
@@ -19,11 +20,13 @@ export class PlaygroundServer extends RedisServer implements WorldServer {
   readonly stillUntil = 0;
   readonly isUp = true;
   readonly links = new Set<Link>();
-  /** Called with each new stock. */
-  onStock: (left: number) => void = () => undefined;
+  /** Called with each command of a caller, once it has run. */
+  onCommand: (caller: string, words: readonly string[], reply: CommandReply) => void = () =>
+    undefined;
   /** Called with the lock after a change other than the passing of its TTL. */
   onLock: (seen: Seen) => void = () => undefined;
   #last = '';
+  #caller: string | undefined;
 
   constructor(private readonly world: World) {
     super({ wall: () => EPOCH_MS + world.now, now: () => world.now } as Clock, 'playground');
@@ -33,21 +36,26 @@ export class PlaygroundServer extends RedisServer implements WorldServer {
     callback(0);
   }
 
-  override evaluate(...call: Parameters<RedisServer['evaluate']>): CommandReply {
+  override evaluate(
+    script: ScriptText & { readonly caller?: string },
+    ...call: [keys: readonly string[], args: readonly string[]]
+  ): CommandReply {
+    this.#caller = script.caller;
     try {
-      return super.evaluate(...call);
+      return super.evaluate(script, ...call);
     } finally {
+      this.#caller = undefined;
       this.#look();
     }
   }
 
   override commandOf(name: string, args: readonly string[], isFull: boolean): Command {
     const command = super.commandOf(name, args, isFull);
-    const left = stockIn(name.toLowerCase(), args);
-    if (left === undefined) return command;
+    const caller = this.#caller;
+    if (caller === undefined) return command;
     const run: Command['run'] = (...given) => {
       const reply = command.run(...given);
-      this.onStock(left);
+      this.onCommand(caller, [name.toLowerCase(), ...args], reply);
       return reply;
     };
     return { ...command, run };
@@ -87,10 +95,4 @@ export class PlaygroundServer extends RedisServer implements WorldServer {
     if (type === 'string') return { '': this.store.find(LOCK, 'string')?.text ?? '' };
     return type === 'hash' ? Object.fromEntries(this.store.find(LOCK, 'hash') ?? []) : undefined;
   }
-}
-
-/** The new stock, if the command writes one. */
-function stockIn(command: string, [key, first, second]: readonly string[]): number | undefined {
-  if (command === 'set' && key === 'stock') return Number(first);
-  return command === 'hset' && key === 'sale' && first === 'stock' ? Number(second) : undefined;
 }

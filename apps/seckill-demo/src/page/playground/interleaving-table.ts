@@ -49,14 +49,13 @@ export class InterleavingTable extends ArenaElement {
 
   @property({ attribute: false }) steps: readonly Step[] = [];
   @property({ attribute: false }) now = Infinity;
-  /** The moment at which the run broke. */
-  @property({ attribute: false }) brokenAt: number | undefined;
+  /** The step that broke the run. */
+  @property({ attribute: false }) guilty: Step | undefined;
 
   protected override render(): TemplateResult {
     const words = this.say(playgroundWords);
     const told = this.steps.filter((step) => this.#say(step) !== undefined);
     const reached = told.findLastIndex(({ at }) => at <= this.now);
-    const broken = told.findIndex(({ at }) => at >= (this.brokenAt ?? Infinity));
     return html`<h3>${words.interleaving}</h3>
       <div class="scroll" tabindex="0" role="group" aria-label=${words.interleaving}>
         <table>
@@ -68,7 +67,7 @@ export class InterleavingTable extends ArenaElement {
           <tbody>
             ${told.map((step, index) => {
               const place = index === reached ? 'reached' : index > reached ? 'later' : '';
-              return this.#row(step, index === broken ? `${place} broken` : place);
+              return this.#row(step, step === this.guilty ? `${place} broken` : place);
             })}
           </tbody>
         </table>

@@ -1,4 +1,4 @@
-import { css, html, nothing } from 'lit';
+import { css, html } from 'lit';
 import type { TemplateResult } from 'lit';
 import { customElement, property } from 'lit/decorators.js';
 import type { Run } from '../../playground/run.js';
@@ -30,14 +30,19 @@ export class RunVerdict extends ArenaElement {
       <p class="verdict ${isSafe ? 'right' : 'harm'}">
         ${isSafe ? '✓' : '✕'} ${words.verdicts[verdict]}
       </p>
-      <p>${this.#why()} ${words.books(orders, pieces)}</p>
+      <p>
+        ${[...this.#why(), words.books(orders, pieces)].join(this.language === 'zh' ? '' : ' ')}
+      </p>
     </div>`;
   }
 
-  #why(): string | typeof nothing {
+  #why(): string[] {
     const words = this.say(playgroundWords);
     const { verdict, oversold } = this.run;
-    if (oversold !== undefined) return words.oversold(oversold.piece, ...oversold.callers);
-    return verdict === 'stuck' ? words.stuck : nothing;
+    if (oversold === undefined) return verdict === 'stuck' ? [words.stuck] : [];
+    const { piece, callers, late, thief } = oversold;
+    const what = words.oversold(piece, ...callers);
+    if (late === undefined) return [what];
+    return [what, thief === undefined ? words.late(late) : words.thief(thief, late)];
   }
 }

@@ -66,7 +66,7 @@ export class RunView extends ArenaElement {
 
   protected override render(): TemplateResult {
     const words = this.say(playgroundWords);
-    const { steps, brokenAt } = this.run;
+    const { steps, guilty } = this.run;
     const now = this.now ?? Infinity;
     return html`
       <h2>${words.run}</h2>
@@ -93,13 +93,9 @@ export class RunView extends ArenaElement {
             .source=${this.source}
             .steps=${steps}
             .now=${now}
-            .brokenAt=${brokenAt}
+            .guilty=${guilty}
           ></source-panel>
-          <interleaving-table
-            .steps=${steps}
-            .now=${now}
-            .brokenAt=${brokenAt}
-          ></interleaving-table>
+          <interleaving-table .steps=${steps} .now=${now} .guilty=${guilty}></interleaving-table>
         </div>
       </div>
     `;

@@ -43,14 +43,16 @@ export class SourcePanel extends ArenaElement {
   @property() source = '';
   @property({ attribute: false }) steps: readonly Step[] = [];
   @property({ attribute: false }) now = Infinity;
-  /** The moment at which the run broke. At the end, its call is marked. */
-  @property({ attribute: false }) brokenAt: number | undefined;
+  /** The step that broke the run. At the end, its call is marked. */
+  @property({ attribute: false }) guilty: Step | undefined;
 
   protected override render(): TemplateResult {
     const words = this.say(playgroundWords);
-    const isBroken = this.now === Infinity && this.brokenAt !== undefined;
-    const call = this.#callAt(isBroken ? (this.brokenAt ?? 0) : this.now);
-    const mark = isBroken ? 'broken' : 'reached';
+    const guilty = this.now === Infinity ? this.guilty : undefined;
+    const call = callOf(
+      guilty ?? this.steps.findLast((step) => step.at <= this.now && isCall(step)),
+    );
+    const mark = guilty === undefined ? 'reached' : 'broken';
     return html`<h3>${words.code}</h3>
       <pre tabindex="0" role="group" aria-label=${words.code}>
 ${this.source
@@ -60,11 +62,11 @@ ${this.source
               html`<span class="line ${call?.test(line) === true ? mark : ''}">${line}</span>`,
           )}</pre>`;
   }
+}
 
-  #callAt(at: number): RegExp | undefined {
-    const last = this.steps.findLast((step) => step.at <= at && isCall(step));
-    return last?.kind === 'passed' ? CALLS[last.point] : undefined;
-  }
+/** A death leaves the key that the acquisition has written. */
+function callOf(step: Step | undefined): RegExp | undefined {
+  return step?.kind === 'passed' ? CALLS[step.point] : step && CALLS['lock-set'];
 }
 
 function isCall(step: Step): boolean {

@@ -14,6 +14,8 @@ export interface PlaygroundWords {
   readonly stopped: (tried: number) => string;
   readonly verdicts: Readonly<Record<'safe' | 'oversold' | 'stuck', string>>;
   readonly oversold: (piece: number, first: string, second: string) => string;
+  readonly late: (caller: string) => string;
+  readonly thief: (caller: string, holder: string) => string;
   readonly stuck: string;
   readonly books: (orders: number, pieces: number) => string;
   readonly run: string;
@@ -55,6 +57,8 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     verdicts: { safe: 'safe in this run', oversold: 'oversold', stuck: 'stuck' },
     oversold: (piece, first, second) =>
       `Callers ${first} and ${second} sold the same piece, number ${piece}.`,
+    late: (caller) => `Caller ${caller} wrote after its lease, without the lock.`,
+    thief: (caller, holder) => `Caller ${caller} deleted the lock of caller ${holder}.`,
     stuck: 'The key of the lock has no TTL. No later caller acquires the lock.',
     books: (orders, pieces) => `${orders} orders sold, the stock fell by ${pieces}.`,
     run: 'The run',
@@ -105,6 +109,8 @@ export const playgroundWords: InBoth<PlaygroundWords> = {
     verdicts: { safe: '本次运行安全', oversold: '超卖', stuck: '卡死' },
     oversold: (piece, first, second) =>
       `调用方 ${first} 和 ${second} 卖出了同一件商品（第 ${piece} 件）。`,
+    late: (caller) => `调用方 ${caller} 的租约已过期，却仍然写入了库存。`,
+    thief: (caller, holder) => `调用方 ${caller} 删除了调用方 ${holder} 的锁。`,
     stuck: '锁的键没有 TTL，之后的调用方都拿不到锁。',
     books: (orders, pieces) => `成交 ${orders} 单，库存减少 ${pieces} 件。`,
     run: '运行过程',
