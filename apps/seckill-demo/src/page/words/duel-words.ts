@@ -22,7 +22,7 @@ export interface DuelWords {
 
 export const duelWords: InBoth<DuelWords> = {
   en: {
-    again: 'Again',
+    again: 'Play it again',
     lanes: {
       naive: { name: 'No lock', what: 'naive' },
       'redis-lock': { name: 'With this library', what: 'redis-lock' },
@@ -45,7 +45,7 @@ export const duelWords: InBoth<DuelWords> = {
     columns: ['strategy', 'sold', 'oversold', 'sent away', 'in ms'],
   },
   zh: {
-    again: '再来一次',
+    again: '重放一遍',
     lanes: {
       naive: { name: '不加锁', what: 'naive' },
       'redis-lock': { name: '用本库加锁', what: 'redis-lock' },
