@@ -4,6 +4,7 @@ import { partCell } from '../../../apps/seckill-demo/src/arena/cell.js';
 import type { Step } from '../../../apps/seckill-demo/src/arena/step.js';
 import { insideAfter } from '../../../apps/seckill-demo/src/page/stages/payment-picture.js';
 import { moveMs } from '../../../apps/seckill-demo/src/page/stages/scene.js';
+import { promisedTone } from '../../../apps/seckill-demo/src/page/words.js';
 import { PICTURES } from '../../../apps/seckill-demo/src/page/stages/stages.js';
 import { recordedRun } from './recorded-run.js';
 
@@ -23,6 +24,13 @@ describe('the lamps of the gateway', () => {
     ['one was thrown out', [entered('a'), left('b', 'refused')], 1],
   ])('%s', (_, steps, lit) => {
     expect(insideAfter(steps)).toBe(lit);
+  });
+});
+
+describe('the sign of a part', () => {
+  it('is right only if the outcome is promised', () => {
+    expect([promisedTone('ok', 'ok'), promisedTone('ok', undefined)]).toEqual(['right', 'none']);
+    expect(promisedTone('overtakes', undefined)).toBe('harm');
   });
 });
 

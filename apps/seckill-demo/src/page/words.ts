@@ -29,6 +29,12 @@ export function toneOf(outcome: Outcome): Tone {
   return RIGHT.includes(outcome) ? 'right' : 'harm';
 }
 
+/** A right outcome that is not published was luck: no lock promises it. */
+export function promisedTone(outcome: Outcome, published: Outcome | undefined): Tone {
+  const tone = toneOf(outcome);
+  return tone === 'right' && published === undefined ? 'none' : tone;
+}
+
 /** A sign beside the colour, for readers who do not see the colour. */
 export const SIGNS: Readonly<Record<Tone, string>> = { right: '✓', harm: '✕', none: '–' };
 

@@ -10,7 +10,7 @@ import { selection } from '../selection.js';
 import { isRunning, isSurprise } from '../state/cells.js';
 import type { CellState } from '../state/cells.js';
 import { store } from '../store.js';
-import { outcomeWords, SIGNS, toneOf } from '../words.js';
+import { outcomeWords, promisedTone, SIGNS } from '../words.js';
 import { stageWords } from '../words/stage-words.js';
 import { HEIGHT, moveMs, WIDTH } from './scene.js';
 import { stageStyles } from './stage-styles.js';
@@ -86,7 +86,7 @@ export class StageHalf extends ArenaElement {
     const cell = this.#cell;
     const isPlayed = this.page.run?.cells.some(({ id }) => id === this.#id) ?? true;
     const separator = this.language === 'zh' ? '' : ' ';
-    const tone = cell?.outcome === undefined ? 'none' : toneOf(cell.outcome);
+    const tone = cell?.outcome === undefined ? 'none' : promisedTone(cell.outcome, cell.expected);
     return html`<section class="half ${isPlayed ? tone : 'absent'}">
       <h4>${words[this.which]}${separator}${this.texts.partLocks[this.partName]}</h4>
       ${isPlayed ? this.#picture(cell) : html`<p class="quiet small">${words.notPlayed}</p>`}
@@ -129,10 +129,11 @@ export class StageHalf extends ArenaElement {
       return html`<p class="verdict quiet">${isRunning(cell) ? words.running : words.pending}</p>`;
     }
     const { outcome, expected } = cell;
-    const tone = toneOf(outcome);
     const outcomes = this.say(outcomeWords);
+    const tone = promisedTone(outcome, expected);
+    const word = tone === 'none' ? words.luck : outcomes[outcome];
     return html`<p class="verdict">
-      <b class=${tone}>${SIGNS[tone]} ${outcomes[outcome]}</b>
+      <b class=${tone}>${SIGNS[tone]} ${word}</b>
       <span class="figure">${this.texts.partFigures(result)}</span>
       ${expected === undefined ? html`<span class="quiet small">${words.measured}</span>` : nothing}
       ${

@@ -18,6 +18,7 @@ export interface StagesWords {
   readonly running: string;
   readonly notPlayed: string;
   readonly measured: string;
+  readonly luck: string;
   readonly timeline: string;
   readonly again: string;
   readonly unlike: (expected: string) => string;
@@ -37,6 +38,7 @@ export const stageWords: InBoth<StagesWords> = {
     running: 'being played …',
     notPlayed: 'Not played: the failure depends on chance.',
     measured: 'measured, not promised',
+    luck: 'in order by luck',
     timeline: 'On the timeline',
     again: 'Play slowly',
     unlike: (expected) => `not as published: ${expected}`,
@@ -121,6 +123,7 @@ export const stageWords: InBoth<StagesWords> = {
     running: '正在运行……',
     notPlayed: '未运行：是否出错取决于时机。',
     measured: '仅测量，不作保证',
+    luck: '碰巧有序',
     timeline: '查看时间线',
     again: '慢放',
     unlike: (expected) => `与预期不符：${expected}`,
