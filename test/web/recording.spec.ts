@@ -120,6 +120,7 @@ describe('a recorded run', () => {
 
     it('says why nothing can be broken in it, and asks its server for nothing', async () => {
       await page.page.getByText(handsWords.en.obstacles.recorded).waitFor();
+      expect(await page.page.getByText(handsWords.en.intro).count()).toBe(0);
       const before = site.asked.length;
       const buttons = await page.page.locator('hands-view').getByRole('button').all();
       for (const button of buttons) {

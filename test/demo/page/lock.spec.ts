@@ -7,7 +7,7 @@ const started = [7, 8].map((process): Step => ({
 }));
 const reported = (at: number, process: number, event: LockReported['event'], name = 'product_1') =>
   ({ kind: 'lock', at, cell: 'live', process, event, name }) as const;
-const struck = (at: number, process: number, what: Struck['what'], cell = 'live') =>
+const struck = (at: number, process: number | undefined, what: Struck['what'], cell = 'live') =>
   ({ kind: 'struck', at, cell, process, what }) as const;
 const after = (...steps: Step[]) => [...started, ...steps].reduce(reduce, initialState).lock;
 
@@ -54,6 +54,21 @@ describe('a process that is struck', () => {
       next: { number: 1, afterMs: 6_000 },
     });
     expect(after(...killed, reported(1_500, 7, 'acquired')).strike?.next).toBeUndefined();
+  });
+
+  it('is no story any more when a visitor gives another command', () => {
+    const frozen = [held, struck(2_000, 8, 'frozen')];
+    for (const what of ['cut', 'blocked'] as const) {
+      expect(after(...frozen, struck(3_000, 7, what)).strike).toBeUndefined();
+    }
+    for (const what of ['redis-paused', 'redis-restarted', 'redis-failed-over'] as const) {
+      expect(after(...frozen, struck(3_000, undefined, what)).strike).toBeUndefined();
+    }
+    const opened: Step = {
+      ...{ kind: 'sale-opened', at: 3_000, url: '', product: '1', stock: 100, forbidden: {} },
+    };
+    expect(after(...frozen, opened).strike).toBeUndefined();
+    expect(after(...frozen, struck(3_000, 7, 'joined')).strike).toMatchObject({ number: 2 });
   });
 
   it('held none if another process acquires the lock before a lease can end', () => {

@@ -85,8 +85,7 @@ export class HandsView extends ArenaElement {
     const { said } = this;
     return html`
       <h2>${words.title}</h2>
-      <p class="quiet">${words.intro}</p>
-      ${this.#obstacle()} ${saidAt('top', said)}
+      ${this.#lead()} ${saidAt('top', said)}
       <div class="columns">
         <div>
           <holder-panel .now=${now} .said=${said}></holder-panel>
@@ -120,21 +119,24 @@ export class HandsView extends ArenaElement {
     </div>`;
   }
 
-  #obstacle(): TemplateResult | typeof nothing {
+  /** The introduction is about live processes: a recorded run has none. */
+  #lead(): TemplateResult | typeof nothing {
     const words = this.say(handsWords);
     const obstacle = obstacleTo('buy', this.page, connection.state);
-    if (obstacle === undefined) return nothing;
+    const intro = obstacle === 'recorded' ? nothing : html`<p class="quiet">${words.intro}</p>`;
+    if (obstacle === undefined) return intro;
     const canSkip = obstacleTo('skip', this.page, connection.state) === undefined;
-    return html`<p>
-      <b>${words.obstacles[obstacle]}</b>
-      ${
-        canSkip
-          ? html`<button @click=${() => this.dispatchEvent(new CommandEvent({ kind: 'skip' }))}>
-              ${words.commands.skip}
-            </button>`
-          : nothing
-      }
-    </p>`;
+    return html`${intro}
+      <p>
+        <b>${words.obstacles[obstacle]}</b>
+        ${
+          canSkip
+            ? html`<button @click=${() => this.dispatchEvent(new CommandEvent({ kind: 'skip' }))}>
+                ${words.commands.skip}
+              </button>`
+            : nothing
+        }
+      </p>`;
   }
 
   readonly #carryOut = (event: Event): void => {

@@ -40,6 +40,11 @@ export const noLock: LockState = { holder: undefined, strike: undefined };
  */
 const SHORTEST_LEASE_MS = 2_000;
 
+/** A visitor has given another command: the story of the last strike is over. */
+const OTHER_STORIES: ReadonlyArray<Struck['what']> = [
+  ...(['cut', 'blocked', 'redis-paused', 'redis-restarted', 'redis-failed-over'] as const),
+];
+
 export function lockAfter(
   lock: LockState,
   step: Step,
@@ -50,6 +55,8 @@ export function lockAfter(
       return { ...lock, holder: undefined };
     case 'lock':
       return afterReport(lock, step, processes);
+    case 'sale-opened':
+      return { ...lock, strike: undefined };
     case 'struck':
       return step.cell === SALE ? { ...lock, strike: afterStrike(lock, step, processes) } : lock;
     default:
@@ -88,14 +95,14 @@ function afterStrike(
   { at, what, process }: At<Struck>,
   processes: readonly ProcessState[],
 ): Strike | undefined {
-  if (process === undefined) return strike;
-  if (what === 'killed' || what === 'frozen') {
+  if (OTHER_STORIES.includes(what)) return undefined;
+  if (process !== undefined && (what === 'killed' || what === 'frozen')) {
     const lock = holder?.process === process ? holder.name : undefined;
     const number = numberOf(process, processes);
     const nothing = { next: undefined, hasWoken: false, isRefused: false };
     return { what, process, number, at, lock, ...nothing };
   }
-  if (strike?.process !== process) return strike;
+  if (strike === undefined || strike.process !== process) return strike;
   if (what === 'thawed') return { ...strike, hasWoken: true };
   return what === 'stale-refused' ? { ...strike, isRefused: true } : strike;
 }

@@ -28,7 +28,7 @@ export interface HandsWords {
     /** The texts before and after the seconds. */
     readonly freeIn: readonly [before: string, after: string];
     readonly free: string;
-    readonly wait: (buyers: number) => string;
+    readonly wait: (orders: number) => string;
     readonly next: (process: number, afterMs: number, isNew: boolean) => string;
     readonly still: (process: number) => string;
     readonly woke: (process: number, isRefused: boolean) => string;
@@ -93,7 +93,7 @@ export const handsWords: InBoth<HandsWords> = {
       ended: 'ended',
     },
     process: (number) => `Process ${number}`,
-    counts: (waiting, holds) => `${holds ? 'holds the lock, ' : ''}${waiting} waiting`,
+    counts: (waiting, holds) => `${holds ? 'holds the lock, ' : ''}${waiting} waiting for the lock`,
     noProcess: 'No process is serving now.',
     redis: 'Redis',
     redisStates: { up: 'works', paused: 'paused' },
@@ -111,7 +111,8 @@ export const handsWords: InBoth<HandsWords> = {
       },
       freeIn: [' The lock is free in ', '; '],
       free: ' The lock is free; ',
-      wait: (buyers) => (buyers === 1 ? '1 buyer waits.' : `${buyers} buyers wait.`),
+      wait: (orders) =>
+        orders === 1 ? '1 order waits in the queue.' : `${orders} orders wait in the queue.`,
       next: (process, afterMs, isNew) =>
         `${isNew ? 'The new process' : 'Process'} ${process} acquired it after ${(afterMs / 1_000).toFixed(1)} s.`,
       still: (process) => `Process ${process} is still frozen in the middle of its work.`,
@@ -190,7 +191,7 @@ export const handsWords: InBoth<HandsWords> = {
       ended: '已退出',
     },
     process: (number) => `进程 ${number}`,
-    counts: (waiting, holds) => `${holds ? '持有锁，' : ''}等待 ${waiting}`,
+    counts: (waiting, holds) => `${holds ? '持有锁，' : ''}${waiting} 个在等锁`,
     noProcess: '当前没有进程提供服务。',
     redis: 'Redis',
     redisStates: { up: '正常', paused: '已暂停' },
@@ -208,7 +209,7 @@ export const handsWords: InBoth<HandsWords> = {
       },
       freeIn: ['锁还有 ', ' 后空闲，'],
       free: '锁已空闲，',
-      wait: (buyers) => `${buyers} 个买家在等待。`,
+      wait: (orders) => `${orders} 张订单在排队。`,
       next: (process, afterMs, isNew) =>
         `${(afterMs / 1_000).toFixed(1)} 秒后，${isNew ? '新的' : ''}进程 ${process} 获取了锁。`,
       still: (process) => `进程 ${process} 仍被冻结，业务停在半途。`,
