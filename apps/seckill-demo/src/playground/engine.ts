@@ -1,4 +1,4 @@
-import type { StrategyName } from './experiment.js';
+import type { PlaygroundStrategy } from './experiment.js';
 import { asserted, guarded, plain, sellOne, STRATEGIES } from './strategies.js';
 
 export { run } from './run.js';
@@ -7,7 +7,7 @@ export { search } from './search.js';
 const BOOKS = { asserted, guarded, plain };
 
 /** The code that runs for each order, as the compiler has printed it: the strategy, and its sale. */
-export function sourceOf(strategy: StrategyName): string {
+export function sourceOf(strategy: PlaygroundStrategy): string {
   const own = STRATEGIES[strategy].toString();
   const [name, book] =
     Object.entries(BOOKS).find(([name]) => own.includes(`${name}(shop`)) ??

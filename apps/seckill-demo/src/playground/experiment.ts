@@ -3,7 +3,7 @@ export const STRATEGY_NAMES = [
   ...['naive', 'in-process', 'setnx', 'setnx-expire', 'set-nx-px', 'owner-check', 'lua-release'],
   ...['lock-unchecked', 'lock', 'fair', 'write-lock', 'fenced-late', 'fenced'],
 ] as const;
-export type StrategyName = (typeof STRATEGY_NAMES)[number];
+export type PlaygroundStrategy = (typeof STRATEGY_NAMES)[number];
 
 /** A process is killed, or its event loop stands still for a while. */
 export interface Fault {
@@ -17,7 +17,7 @@ export interface Fault {
 
 /** Everything that a run follows from. */
 export interface Experiment {
-  readonly strategy: StrategyName;
+  readonly strategy: PlaygroundStrategy;
   readonly seed: number;
   readonly processes: number;
   /** In each process. */

@@ -1,6 +1,6 @@
 import type { Lease } from '../../../../libs/redis-lock/src/core/api/lease.js';
 import type { Shop } from './shop.js';
-import type { StrategyName } from './experiment.js';
+import type { PlaygroundStrategy } from './experiment.js';
 
 export type Answer = 'sold' | 'sold-out' | 'busy';
 
@@ -41,7 +41,7 @@ export const guarded = ({ redis, guard }: Shop, { fencingToken }: Lease): Book =
   write: (left) => guard.write(fencingToken, 'sale', 'hset', 'stock', left),
 });
 
-export const STRATEGIES: Readonly<Record<StrategyName, Strategy>> = {
+export const STRATEGIES: Readonly<Record<PlaygroundStrategy, Strategy>> = {
   naive: (shop) => sellOne(shop),
 
   'in-process': (shop) => shop.mutex.runExclusive(() => sellOne(shop)),

@@ -10,7 +10,12 @@ import {
   STRATEGY_NAMES,
   withFault,
 } from '../../playground/experiment.js';
-import type { Experiment, Fault, NumberName, StrategyName } from '../../playground/experiment.js';
+import type {
+  Experiment,
+  Fault,
+  NumberName,
+  PlaygroundStrategy,
+} from '../../playground/experiment.js';
 import type { Run } from '../../playground/run.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
@@ -91,7 +96,7 @@ export class ExperimentForm extends ArenaElement {
 
   #strategy(): TemplateResult {
     const words = this.say(experimentWords);
-    const option = (name: StrategyName) =>
+    const option = (name: PlaygroundStrategy) =>
       html`<option value=${name} ?selected=${name === this.experiment.strategy}>
         ${name} · ${words.strategies[name]}
       </option>`;

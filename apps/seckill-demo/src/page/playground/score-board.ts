@@ -3,7 +3,7 @@ import type { PropertyValues, TemplateResult } from 'lit';
 import type * as Engine from 'playground';
 import { customElement, property, state } from 'lit/decorators.js';
 import { STRATEGY_NAMES, toQuery } from '../../playground/experiment.js';
-import type { Experiment, StrategyName } from '../../playground/experiment.js';
+import type { Experiment, PlaygroundStrategy } from '../../playground/experiment.js';
 import type { Found } from '../../playground/search.js';
 import { ArenaElement } from '../arena-element.js';
 import { look } from '../look.js';
@@ -44,8 +44,9 @@ export class ScoreBoard extends ArenaElement {
 
   @property({ attribute: false }) experiment!: Experiment;
   @property({ attribute: false }) engine!: typeof Engine;
-  @state() private results: Readonly<Partial<Record<StrategyName, Found>>> = {};
-  @state() private tried: { readonly strategy: StrategyName; readonly seeds: number } | undefined;
+  @state() private results: Readonly<Partial<Record<PlaygroundStrategy, Found>>> = {};
+  @state() private tried:
+    { readonly strategy: PlaygroundStrategy; readonly seeds: number } | undefined;
   #abort: AbortController | undefined;
   /** The address of the numbers and the faults that the score is about. */
   #shown = '';
@@ -90,7 +91,7 @@ export class ScoreBoard extends ArenaElement {
     `;
   }
 
-  #row(name: StrategyName): TemplateResult {
+  #row(name: PlaygroundStrategy): TemplateResult {
     const words = this.say(playgroundWords);
     const found = this.results[name];
     return html`<tr>
@@ -116,7 +117,7 @@ export class ScoreBoard extends ArenaElement {
     return html`<b class="harm">✕</b> ${words.broken(verdict, tried)}`;
   }
 
-  #progress(name: StrategyName): string {
+  #progress(name: PlaygroundStrategy): string {
     if (this.tried?.strategy !== name) return '–';
     return this.say(playgroundWords).searching(this.tried.seeds, TRIES);
   }

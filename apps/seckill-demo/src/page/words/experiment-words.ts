@@ -1,4 +1,4 @@
-import type { Fault, NumberName, StrategyName } from '../../playground/experiment.js';
+import type { Fault, NumberName, PlaygroundStrategy } from '../../playground/experiment.js';
 import type { InBoth } from '../words.js';
 
 export interface ExperimentWords {
@@ -6,7 +6,7 @@ export interface ExperimentWords {
   readonly strategy: string;
   readonly tutorial: string;
   readonly library: string;
-  readonly strategies: Readonly<Record<StrategyName, string>>;
+  readonly strategies: Readonly<Record<PlaygroundStrategy, string>>;
   readonly numbers: Readonly<Record<NumberName, string>>;
   readonly nextSeed: string;
   readonly faults: string;
