@@ -2,7 +2,6 @@ import type { Outcome } from '../../arena/cell.js';
 import type { Step, Struck } from '../../arena/step.js';
 import type { GatePoint } from '../../seckill/gate.js';
 import type { NarrationWords } from '../words/narration-words.js';
-import { gapsOf } from '../timeline/gaps.js';
 import { beganAt, tracesOf } from '../timeline/trace.js';
 import type { Trace } from '../timeline/trace.js';
 
@@ -42,7 +41,7 @@ export function narrationOf(
   processes: readonly number[],
   words: NarrationWords,
 ): Told[] {
-  const ordered = inOrder(steps);
+  const ordered = [...steps].sort((a, b) => a.at - b.at);
   const traces = new Map(tracesOf(ordered).map((trace) => [trace.buyer, trace]));
   const number = (process = 0): number => processes.indexOf(process) + 1;
   return ordered.flatMap((step): Told | [] => {
@@ -60,21 +59,6 @@ export function narrationOf(
     if (told === undefined) return [];
     return { at, what: told, sentence: words[told](words.buyer(step.buyer), trace.remaining) };
   });
-}
-
-/** A process reports a loss when it runs again. The arena may note that a moment later. */
-function inOrder(steps: readonly Step[]): Step[] {
-  const isLoss = (step: Step) => step.kind === 'lock' && step.event === 'lost';
-  const ordered = [...steps].sort((a, b) => a.at - b.at);
-  const gaps = gapsOf(ordered, Infinity);
-  const seen = ordered.map((step) => {
-    const gap = gaps.find(
-      ({ process, from, to }) =>
-        'process' in step && step.process === process && from <= step.at && step.at < to,
-    );
-    return isLoss(step) && gap?.what === 'frozen' ? { ...step, at: gap.to } : step;
-  });
-  return seen.sort((a, b) => a.at - b.at || Number(isLoss(a)) - Number(isLoss(b)));
 }
 
 /** The place of the event that decides the outcome; -1: no event does. */
