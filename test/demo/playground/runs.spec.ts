@@ -3,6 +3,7 @@ import { experimentOf } from '../../../apps/seckill-demo/src/page/playground/add
 import {
   FIRST,
   fromQuery,
+  MOST_FAULTS,
   NUMBERS,
   STRATEGY_NAMES,
   struckAfter,
@@ -220,6 +221,13 @@ describe('the search', () => {
     const { broken: found } = await search(withFault(FIRST, own), options);
     expect(found?.experiment.faults).toContainEqual(own);
     expect(found?.experiment.faults).toHaveLength(2);
+  });
+
+  it('adds no fault to as many as an address can have', async () => {
+    const own = { kind: 'kill', process: 3, at: 1, ms: 0 } as const;
+    const full = { ...FIRST, faults: Array.from({ length: MOST_FAULTS }, () => own) };
+    const found = await search(full, { tries: TRIES, kinds: ['freeze'] });
+    expect(found).toEqual({ tried: TRIES });
   });
 
   it('goes on with the first seed after the last one, so that its address leads there', async () => {

@@ -104,8 +104,7 @@ export function struckAfter(
 /** The same experiment with one more fault. */
 export function withFault(experiment: Experiment, fault: Fault): Experiment {
   const at = Math.round(fault.at * 100) / 100;
-  const faults = [...experiment.faults, { ...fault, at }].slice(-MOST_FAULTS);
-  return { ...experiment, faults: inOrder(faults) };
+  return { ...experiment, faults: inOrder([...experiment.faults, { ...fault, at }]) };
 }
 
 function inOrder(faults: readonly Fault[]): Fault[] {

@@ -1,6 +1,6 @@
 import { Random } from '../../../../libs/world/src/random.js';
 import type { Experiment, Fault } from './experiment.js';
-import { seedsLater, struckAfter } from './experiment.js';
+import { MOST_FAULTS, seedsLater, struckAfter } from './experiment.js';
 import { run } from './run.js';
 import type { Run } from './run.js';
 
@@ -31,8 +31,9 @@ export async function search(
   let tried = 0;
   while (tried < tries && signal?.aborted !== true) {
     const given = await run(seedsLater(experiment, tried));
-    const isBroken = given.verdict !== 'safe' || kinds.length === 0;
-    const broken = isBroken ? given : await run(struck(given, kinds));
+    const takesFault = kinds.length > 0 && experiment.faults.length < MOST_FAULTS;
+    const isStruck = takesFault && given.verdict === 'safe';
+    const broken = isStruck ? await run(struck(given, kinds)) : given;
     tried += 1;
     onTry?.(tried);
     if (broken.verdict !== 'safe') return { tried, broken };
