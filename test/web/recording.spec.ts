@@ -189,6 +189,13 @@ describe('a recorded run', () => {
     expect(await focus()).toEqual(cell);
   });
 
+  it('has the focus in a cell that a link of a lesson leads to', async () => {
+    page = await browser.open(`${site.url}?run=run.ndjson#/lesson/4`);
+    await page.page.locator('lesson-view .aside').click();
+    const button = expect.stringMatching(`${words.pause}|${words.play}`);
+    await eventually(async () => expect((await focus()).on).toEqual(button));
+  });
+
   it('can be watched by all visitors', async () => {
     await open();
     await page.cell(SHOWCASE).click();

@@ -10,12 +10,10 @@ import { replayWords } from '../words/replay-words.js';
 import { eachFrame, PACES, playedTo } from './playback.js';
 import type { Pace } from './playback.js';
 
-/** The playhead has another position. */
-export const MOVED = 'moved';
-/** The visitor begins to play, to step or to seek. */
-export const TAKEN = 'taken';
-
-/** A timeline that the visitor plays, at a chosen speed or step by step. */
+/**
+ * A timeline that the visitor plays, at a chosen speed or step by step. `moved`: the playhead has
+ * another position. `taken`: the visitor begins to play, to step or to seek.
+ */
 @customElement('timeline-player')
 export class TimelinePlayer extends ArenaElement {
   static override readonly styles = [
@@ -75,8 +73,9 @@ export class TimelinePlayer extends ArenaElement {
     this.#endFrames();
   }
 
+  /** A player that the page has just made has no button yet. */
   override focus(options?: FocusOptions): void {
-    this.button?.focus(options);
+    void this.updateComplete.then(() => this.button?.focus(options));
   }
 
   play(from = -Infinity): void {
@@ -102,7 +101,7 @@ export class TimelinePlayer extends ArenaElement {
 
   #move(now: number | undefined): void {
     this.position = now;
-    this.dispatchEvent(new Event(MOVED));
+    this.dispatchEvent(new Event('moved'));
   }
 
   protected override render(): TemplateResult {
@@ -154,7 +153,7 @@ export class TimelinePlayer extends ArenaElement {
   }
 
   #take(): void {
-    this.dispatchEvent(new Event(TAKEN));
+    this.dispatchEvent(new Event('taken'));
   }
 
   readonly #toggle = (): void => {
