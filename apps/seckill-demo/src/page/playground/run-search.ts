@@ -94,13 +94,15 @@ export class RunSearch extends ArenaElement {
   async #search(): Promise<void> {
     const { signal } = (this.#abort = new AbortController());
     const words = () => this.say(playgroundWords);
+    const { experiment } = this;
     try {
-      const { tried, broken } = await this.engine.search(this.experiment, {
+      const { tried, broken } = await this.engine.search(experiment, {
         ...{ tries: TRIES, kinds: this.kinds, signal },
         onTry: (seeds) => {
           this.says = words().searching(seeds, TRIES);
         },
       });
+      if (this.experiment !== experiment) return;
       if (signal.aborted) this.says = words().stopped(tried);
       else this.says = broken === undefined ? words().notFound(tried) : words().found(tried);
       if (broken !== undefined && !signal.aborted) {
