@@ -1,6 +1,7 @@
 // Runs before anything is installed: Node built-ins only.
 import { existsSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { alone } from './alone.mjs';
 import { npmCommand, npmEnvironment } from './npm.mjs';
 import { runStep } from './run-step.mjs';
 
@@ -11,13 +12,29 @@ import { runStep } from './run-step.mjs';
  * @param {{ dev?: boolean }} [options] without `dev`, it leaves the dev dependencies out, unless
  *   they are there
  */
-export async function install(folder, what, { dev = true } = {}) {
+export function install(folder, what, { dev = true } = {}) {
+  const isInstalled = () => {
+    const { lock, isCurrent, all } = stateOf(folder);
+    return isCurrent && (all || !dev || !hasDev(lock));
+  };
+  return alone(folder, isInstalled, () => runNpm(folder, what, dev));
+}
+
+/** @param {string} folder */
+function stateOf(folder) {
   const lock = join(folder, 'package-lock.json');
   const record = join(folder, 'node_modules', '.package-lock.json');
   const installedAt = timeOf(record);
-  const isCurrent = installedAt >= timeOf(lock);
-  const all = hasDev(record);
-  if (isCurrent && (all || !dev || !hasDev(lock))) return;
+  return { lock, record, installedAt, isCurrent: installedAt >= timeOf(lock), all: hasDev(record) };
+}
+
+/**
+ * @param {string} folder
+ * @param {string} what
+ * @param {boolean} dev
+ */
+async function runNpm(folder, what, dev) {
+  const { lock, record, installedAt, isCurrent, all } = stateOf(folder);
   /** @type {unknown} */
   const locked = JSON.parse(readFileSync(lock, 'utf8'));
   const { packages } = /** @type {{ packages: object }} */ (locked);

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { alone } from './alone.mjs';
 import { findRedisServer } from './find-redis-server.mjs';
 import { install } from './install.mjs';
 import { preparePostgres } from './postgres-template.mjs';
@@ -83,18 +84,22 @@ async function provideBrowser() {
 }
 
 /** Builds the library, unless it is newer than all that it is made of. */
-async function buildLibrary() {
+function buildLibrary() {
   const { command, built, inputs } = LIBRARY;
   const output = join(root, built);
-  const newest = Math.max(...inputs.flatMap(filesOf).map((file) => statSync(file).mtimeMs));
-  if (existsSync(output) && statSync(output).mtimeMs >= newest) return;
-  try {
-    await runStep('Building redis-lock', process.execPath, command, { cwd: root });
-  } catch (error) {
-    // The output of a compiler with errors must not count as new the next time.
-    rmSync(output, { force: true });
-    throw error;
-  }
+  const isBuilt = () => {
+    const newest = Math.max(...inputs.flatMap(filesOf).map((file) => statSync(file).mtimeMs));
+    return existsSync(output) && statSync(output).mtimeMs >= newest;
+  };
+  return alone(root, isBuilt, async () => {
+    try {
+      await runStep('Building redis-lock', process.execPath, command, { cwd: root });
+    } catch (error) {
+      // The output of a compiler with errors must not count as new the next time.
+      rmSync(output, { force: true });
+      throw error;
+    }
+  });
 }
 
 /**

@@ -43,7 +43,7 @@ writeFileSync('peers', process.env.npm_config_legacy_peer_deps ?? 'as in .npmrc'
 // The other end sees when this process is gone.
 if (process.env.WATCHED_AT) connect(Number(process.env.WATCHED_AT), '127.0.0.1');
 mkdirSync('node_modules/a', { recursive: true });
-mkdirSync('node_modules/b');
+mkdirSync('node_modules/b', { recursive: true });
 writeFileSync('node_modules/a/package.json', '{}');
 setInterval(() => {
   if (existsSync('fail')) {
@@ -163,6 +163,32 @@ describe('setup', () => {
       await utimes(record(), now, installedAt);
       expect(await npmGets(true)).toBe(more);
       expect(await readFile(join(clone, 'trusted'), 'utf8')).toBe('true');
+    });
+
+    it('waits for another command in the folder, and keeps what that has installed', async () => {
+      await rm(join(clone, 'finish'));
+      const installing = (dev: boolean) =>
+        evaluate('install.mjs', `await install('.', 'dependencies', { dev: ${dev} });`);
+      const first = installing(false);
+      const npm = () => readFile(join(clone, 'started'), 'utf8');
+      await eventually(async () => expect(await npm()).toBe(demo));
+      const second = installing(true);
+      await eventually(() => expect(second.stderr).toContain('Waiting for another command'));
+      expect(await npm()).toBe(demo);
+      await tell('finish');
+      expect([await first.exited, await second.exited]).toEqual([
+        [0, null],
+        [0, null],
+      ]);
+      expect(await npm()).toBe(more);
+    });
+
+    it('does not wait for a command that was killed', async () => {
+      const [mark, then] = [join(clone, '.cache', 'busy'), new Date(Date.now() - 60_000)];
+      await mkdir(mark, { recursive: true });
+      await utimes(mark, then, then);
+      expect(await npmGets(true)).toBe(all);
+      expect(existsSync(mark)).toBe(false);
     });
 
     it.each([
