@@ -3,6 +3,7 @@ import type { TemplateResult } from 'lit';
 import { customElement, property, query, state } from 'lit/decorators.js';
 import type { Step } from '../../arena/step.js';
 import { ArenaElement } from '../arena-element.js';
+import { controlStyles } from '../control-styles.js';
 import { look } from '../look.js';
 import '../timeline/holders-timeline.js';
 import type { HoldersTimeline } from '../timeline/holders-timeline.js';
@@ -18,6 +19,7 @@ import type { Pace } from './playback.js';
 export class TimelinePlayer extends ArenaElement {
   static override readonly styles = [
     look,
+    controlStyles,
     css`
       .controls {
         display: flex;
@@ -28,18 +30,6 @@ export class TimelinePlayer extends ArenaElement {
       }
       input {
         flex: 1 1 60px;
-        min-width: 0;
-        padding: 0;
-        border: 0;
-        accent-color: var(--accent);
-      }
-      @media (max-width: 500px) {
-        .word {
-          display: none;
-        }
-        select {
-          padding: 4px;
-        }
       }
     `,
   ];

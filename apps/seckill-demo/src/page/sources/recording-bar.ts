@@ -2,6 +2,7 @@ import { css, html } from 'lit';
 import type { TemplateResult } from 'lit';
 import { customElement } from 'lit/decorators.js';
 import { ArenaElement } from '../arena-element.js';
+import { controlStyles } from '../control-styles.js';
 import { look } from '../look.js';
 import { pageWords } from '../words/page-words.js';
 import { recording } from './recording.js';
@@ -13,6 +14,7 @@ const SPEEDS = [0.25, 1, 4, 16] as const;
 export class RecordingBar extends ArenaElement {
   static override readonly styles = [
     look,
+    controlStyles,
     css`
       :host {
         position: sticky;
@@ -29,23 +31,13 @@ export class RecordingBar extends ArenaElement {
       }
       input {
         flex: 1 1 80px;
-        min-width: 0;
-        padding: 0;
-        border: 0;
-        accent-color: var(--accent);
       }
       @media (max-width: 500px) {
-        .word {
-          display: none;
-        }
         .bar {
           gap: 8px;
         }
         input {
           flex-basis: 50px;
-        }
-        select {
-          padding: 4px;
         }
       }
     `,

@@ -1,3 +1,4 @@
+import { partCell } from '../../arena/cell.js';
 import type { GatePoint } from '../../seckill/gate.js';
 import type { OrderAnswered, Step } from '../../arena/step.js';
 
@@ -29,7 +30,7 @@ interface Draft {
 }
 
 /** The cells of the part that changes a price. */
-const PRICE = 'part/fence/';
+const PRICED: readonly unknown[] = [partCell('fence', true).id, partCell('fence', false).id];
 
 /** The orders of a cell; `steps` are in order of time. */
 export function tracesOf(steps: readonly Step[]): Trace[] {
@@ -76,7 +77,7 @@ function answerTo({ points, isOrder }: Draft, answer: OrderAnswered['answer']): 
 function newDraft(buyer: string, cell: string | undefined): Draft {
   return {
     buyer,
-    isOrder: cell?.startsWith(PRICE) !== true,
+    isOrder: !PRICED.includes(cell),
     process: 0,
     points: new Map(),
     releasedAt: undefined,
