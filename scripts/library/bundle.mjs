@@ -18,8 +18,8 @@ const ROOM =
   /^(?:core[\\/])?(api|core|primitives|connection|ioredis|node-redis|family(?![\\/]lock-telemetry)|nest)[\\/]/;
 /** Otherwise the compiler writes them into each file that has a decorator. */
 const HELPERS = fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs'));
-/** The address of a page in the package, for the version that this is. */
 const UNPKG = 'https://unpkg.com/nestjs-redis-lock';
+/** Where the pages of the built version are. */
 const OF_THIS_VERSION = `${UNPKG}@${String(manifest().now.version)}`;
 /** The types of a client that is not installed count as any. */
 const CLIENTS = /^(?=import .* from 'ioredis';$)/gm;

@@ -144,7 +144,7 @@ it('is in files that specs run, and all of these files are shown', () => {
   expect(new Set(shown)).toEqual(new Set(files));
 });
 
-/** What a new application of Nest has. */
+/** A new application of Nest has these. */
 const OF_NEST = ['@nestjs/common', '@nestjs/core', 'rxjs'];
 
 it('of each recipe needs no package beside those of its install line', () => {

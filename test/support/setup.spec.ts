@@ -145,15 +145,16 @@ describe('setup', () => {
       await tell('finish');
     });
 
+    const installing = (dev: boolean) =>
+      evaluate('install.mjs', `await install('.', 'dependencies', { dev: ${dev} });`);
     /** The command that npm receives; undefined if it need not run. */
     async function npmGets(dev: boolean): Promise<string | undefined> {
-      const run = evaluate('install.mjs', `await install('.', 'dependencies', { dev: ${dev} });`);
-      expect(await run.exited).toEqual([0, null]);
+      expect(await installing(dev).exited).toEqual([0, null]);
       return readFile(join(clone, 'started'), 'utf8').catch(() => undefined);
     }
     const all = 'ci --loglevel=error';
     const demo = 'ci --omit=dev --loglevel=error';
-    /** What is there stays: a demo may run from it. */
+    /** A demo may run from the present files: they stay. */
     const more = 'install --no-save --loglevel=error';
 
     it('lets npm trust its record, though a folder beside the packages is newer', async () => {
@@ -167,8 +168,6 @@ describe('setup', () => {
 
     it('waits for another command in the folder, and keeps what that has installed', async () => {
       await rm(join(clone, 'finish'));
-      const installing = (dev: boolean) =>
-        evaluate('install.mjs', `await install('.', 'dependencies', { dev: ${dev} });`);
       const first = installing(false);
       const npm = () => readFile(join(clone, 'started'), 'utf8');
       await eventually(async () => expect(await npm()).toBe(demo));
