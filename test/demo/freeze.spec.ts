@@ -89,6 +89,7 @@ describe('the notes of a process', () => {
     book.flush();
     expect(sent).toEqual([]);
     book.tellAll();
+    book.stop();
     expect(sent).toMatchObject([{ kind: 'waiters', waiting: 1 }]);
   });
 });

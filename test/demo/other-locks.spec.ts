@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { subscribe } from 'node:diagnostics_channel';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { ordersHeld } from '../../apps/seckill-demo/src/arena/fleet.js';
 import type { Member } from '../../apps/seckill-demo/src/arena/fleet.js';
 import { cart } from '../../apps/seckill-demo/src/arena/parts/cart.js';
@@ -334,11 +334,14 @@ describe('the parts of the sale with one process', () => {
     jest.spyOn(member, 'thaw').mockImplementation(() => undefined);
     const plan = planIn(patient);
     const holders: Array<string | undefined> = [];
-    subscribe('nestjs-redis-lock:event', (event) => {
+    const listen = (event: unknown) => {
       const { type } = event as { type: string };
       if (type === 'acquired') holders.push(currentOrder.getStore()?.buyer);
-    });
-    expect(await fence(plan, 'unfenced')).toMatchObject({ outcome: 'stale-write', price: 9_900 });
+    };
+    subscribe('nestjs-redis-lock:event', listen);
+    const unfenced = await fence(plan, 'unfenced');
+    unsubscribe('nestjs-redis-lock:event', listen);
+    expect(unfenced).toMatchObject({ outcome: 'stale-write', price: 9_900 });
     // No buyer opens the sale, and none reads the price in the end.
     expect(holders).toEqual([undefined, 'first', 'next', undefined]);
     expect(plan.onStruck.mock.calls.map(([what]) => what)).toEqual([

@@ -1,5 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { channel } from 'node:diagnostics_channel';
 import { TestEnvironment } from 'jest-environment-node';
+
+/** The whole process shares them. With a listener left, the library takes other turns in later files. */
+const CHANNELS = [
+  'tracing:nestjs-redis-lock:acquire:start',
+  'tracing:nestjs-redis-lock:acquire:asyncEnd',
+  'nestjs-redis-lock:event',
+  'seckill-demo:order',
+  'seckill-demo:reconciled',
+  'seckill-demo:stale-refused',
+];
+
+const heard = () => CHANNELS.filter((name) => channel(name).hasSubscribers);
 
 /** @type {Set<AsyncLocalStorage<unknown>>} */
 const used = new Set();
@@ -17,14 +30,20 @@ for (const method of /** @type {const} */ (['run', 'enterWith'])) {
 }
 
 /**
+ * A spec file leaves no listeners.
+ *
  * Each spec file has its own modules, and so its own storages. Before Node 24 every promise of the
  * process copies the stores of all storages in use: those of earlier files too, and their memory stays.
  */
-export default class WithoutOldStorages extends TestEnvironment {
+export default class WithoutLeftovers extends TestEnvironment {
+  #had = heard();
+
   /** @override */
   async teardown() {
     await super.teardown();
     for (const storage of used) storage.disable();
     used.clear();
+    const left = heard().filter((name) => !this.#had.includes(name));
+    if (left.length > 0) throw new Error(`the spec file leaves listeners of ${left.join(' and ')}`);
   }
 }

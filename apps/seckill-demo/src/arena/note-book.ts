@@ -1,6 +1,6 @@
-import { subscribe } from 'node:diagnostics_channel';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { performance } from 'node:perf_hooks';
-import type { LockEvent, LockEventMessage } from 'nestjs-redis-lock';
+import type { LockEvent, LockEventMessage, LockSubject } from 'nestjs-redis-lock';
 import { orderMoved, reconciled, staleRefused } from '../orders/order-notice.js';
 import type { OrderNotice, ReconciledNotice, StaleNotice } from '../orders/order-notice.js';
 import { currentOrder } from '../seckill/gate.js';
@@ -26,29 +26,38 @@ export class NoteBook {
   #waiting = 0;
   #toldWaiting = 0;
 
+  readonly #stops: (() => void)[] = [];
+
   constructor(private readonly send: (notes: readonly Note[]) => void) {
-    subscribe('nestjs-redis-lock:event', (message) => {
-      this.#heard(message as LockEventMessage);
+    this.#listen('nestjs-redis-lock:event', (event: LockEventMessage) => {
+      this.#heard(event);
     });
-    subscribe(orderMoved.name, (message) => {
-      this.#add({ kind: 'order', ...(message as OrderNotice) });
+    this.#listen(orderMoved.name, (notice: OrderNotice) => {
+      this.#add({ kind: 'order', ...notice });
       // A killed process sends nothing more, and its buyers wait for this.
       this.flush();
     });
-    subscribe(reconciled.name, (message) => {
-      this.#add({ kind: 'reconciled', ...(message as ReconciledNotice) });
+    this.#listen(reconciled.name, (notice: ReconciledNotice) => {
+      this.#add({ kind: 'reconciled', ...notice });
     });
-    subscribe(staleRefused.name, (message) => {
-      this.#add({ kind: 'stale-refused', ...(message as StaleNotice) });
+    this.#listen(staleRefused.name, (notice: StaleNotice) => {
+      this.#add({ kind: 'stale-refused', ...notice });
     });
-    const count = (change: 1 | -1) => (message: unknown) => {
-      if (lockedProduct((message as { name: string }).name) !== undefined) this.#waiting += change;
+    const count = (change: 1 | -1) => (call: LockSubject) => {
+      if (lockedProduct(call.name) !== undefined) this.#waiting += change;
     };
-    subscribe('tracing:nestjs-redis-lock:acquire:start', count(1));
-    subscribe('tracing:nestjs-redis-lock:acquire:asyncEnd', count(-1));
-    setInterval(() => {
+    this.#listen('tracing:nestjs-redis-lock:acquire:start', count(1));
+    this.#listen('tracing:nestjs-redis-lock:acquire:asyncEnd', count(-1));
+    const looking = setInterval(() => {
       this.#look();
     }, LOOKS_EVERY_MS).unref();
+    this.#stops.push(() => {
+      clearInterval(looking);
+    });
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop();
   }
 
   passed(point: GatePoint): void {
@@ -69,6 +78,16 @@ export class NoteBook {
     const notes = this.#notes;
     this.#notes = [];
     if (notes.length > 0) this.send(notes);
+  }
+
+  #listen(channel: string | symbol, hear: (message: never) => void): void {
+    const listener = (message: unknown) => {
+      hear(message as never);
+    };
+    subscribe(channel, listener);
+    this.#stops.push(() => {
+      unsubscribe(channel, listener);
+    });
   }
 
   #look(): void {
