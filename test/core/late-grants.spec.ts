@@ -234,8 +234,8 @@ describe('a lease that is shorter than a round trip', () => {
   it('is refused so too when the time ends before Redis answers again', async () => {
     const { locks } = open({ connection: proxy.current.url });
     await (await locks.plain.acquire())[Symbol.asyncDispose]();
-    proxy.current.delay('toClient', 200);
-    const short = locks.plain.acquire({ leaseTimeMs: 100, waitTimeMs: 300 });
+    proxy.current.delay('toClient', 2_000);
+    const short = locks.plain.acquire({ leaseTimeMs: 100, waitTimeMs: 3_000 });
     await expect(short).rejects.toThrow(/its lease of 100 ms ended before/);
   });
 });
