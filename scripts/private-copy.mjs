@@ -77,8 +77,9 @@ async function removeOthers(copy) {
   const folder = dirname(copy);
   for (const name of await readdir(folder)) {
     const isOurs = name === SYSTEM || name.startsWith(`${SYSTEM}-`);
-    if (isOurs && name !== basename(copy))
-      await rm(join(folder, name), { recursive: true, force: true });
+    if (!isOurs || name === basename(copy)) continue;
+    // One of another user stays, and is in the way of none.
+    await rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined);
   }
 }
 

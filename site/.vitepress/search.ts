@@ -1,13 +1,20 @@
 // These two go into the pages as their own texts, so they name nothing of this file.
 
-/** Pairs of Chinese signs, since Chinese has no spaces. Pages have the parts of names in code, too. */
+/**
+ * Pairs of Chinese signs, since Chinese has no spaces. Pages have each sign alone, too, and the parts
+ * of names in code.
+ */
 export function tokenize(text: string, field?: string): string[] {
   return [...text.matchAll(/\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{L}\p{N}_])+/gu)].flatMap(
     ([word]) => {
-      if (/^\p{Script=Han}{2}/u.test(word))
-        return [...word].slice(1).map((sign, index) => `${word[index]}${sign}`);
       // A search has no field: LockTimeoutError finds this name, and timeout finds it as well.
-      if (field === undefined) return word;
+      const isSearch = field === undefined;
+      if (/^\p{Script=Han}{2}/u.test(word)) {
+        const signs = [...word];
+        const pairs = signs.slice(1).map((sign, index) => `${signs[index]}${sign}`);
+        return isSearch ? pairs : [...signs, ...pairs];
+      }
+      if (isSearch) return word;
       const parts = word.match(/\p{Lu}?[\p{Ll}\p{N}]+|\p{Lu}+(?!\p{Ll})/gu) ?? [];
       return parts.length > 1 ? [word, ...parts] : word;
     },

@@ -18,9 +18,6 @@ import './timeline-legend.js';
 import './timeline-player.js';
 import type { TimelinePlayer } from './timeline-player.js';
 
-/** The visitor wants to choose another cell. */
-export const BACK_TO_MATRIX = 'back-to-matrix';
-
 /** One cell, live or replayed: its timeline, its key, and the code of its strategy. */
 @customElement('replay-view')
 export class ReplayView extends ArenaElement {
@@ -135,7 +132,7 @@ export class ReplayView extends ArenaElement {
   };
 
   readonly #back = (): void => {
-    this.dispatchEvent(new Event(BACK_TO_MATRIX));
+    this.dispatchEvent(new Event('back-to-matrix'));
   };
 
   readonly #follow = (): void => {
