@@ -13,7 +13,7 @@ export default defineConfig(
   tseslint.configs.strictTypeChecked,
   {
     languageOptions: {
-      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+      parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname },
     },
     plugins: { walls },
     rules: {
@@ -58,7 +58,7 @@ export default defineConfig(
       'site/**',
     ],
     extends: [tseslint.configs.disableTypeChecked],
-    languageOptions: { parserOptions: { projectService: false } },
+    languageOptions: { parserOptions: { project: false } },
   },
   {
     files: ['**/*.mjs'],
