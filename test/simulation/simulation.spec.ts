@@ -14,7 +14,7 @@ const seen = async (plan: Plan) => {
 
 describe.each([1, 2] as const)('a simulated world of level %d', (level) => {
   it.each(PRIMITIVES)('keeps the promises: %s', async (primitive) => {
-    const { violation } = await simulate(planOf(primitive, 1, { level, sections: 20 }));
+    const { violation } = await simulate(planOf(primitive, 1, { level, sections: 60 }));
     expect(violation).toBeUndefined();
   });
 

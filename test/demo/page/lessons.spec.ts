@@ -94,6 +94,13 @@ describe('the lessons', () => {
         expect(sentence.replace(/^Buyer \d+/, 'A buyer')).toBe(DECISIVE[number - 1]);
       });
 
+      it('reports a loss after the process runs again', () => {
+        const whats = storyOf(cell.id, 'en').map(({ what }) => what);
+        if (whats.includes('lost')) {
+          expect(whats.indexOf('lost')).toBeGreaterThan(whats.indexOf('thawed'));
+        }
+      });
+
       it('has every event in both languages, without a missing value', () => {
         const [english, chinese] = [storyOf(cell.id, 'en'), storyOf(cell.id, 'zh')];
         expect(chinese.map(({ what }) => what)).toEqual(english.map(({ what }) => what));
