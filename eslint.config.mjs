@@ -58,7 +58,6 @@ export default defineConfig(
       'site/**',
     ],
     extends: [tseslint.configs.disableTypeChecked],
-    languageOptions: { parserOptions: { project: false } },
   },
   {
     files: ['**/*.mjs'],
