@@ -35,20 +35,19 @@ describe('the reconciliation', () => {
     return id;
   }
 
-  /** The same, of an order that has a piece. */
-  async function leftPaying(product: string, pay_until: Date): Promise<string> {
-    const id = await visitor.ordered(product, 'alice', 'reserved');
+  const reserved = (product: string) => visitor.ordered(product, 'alice', 'reserved');
+
+  /** The same, of an order that has a piece. A round may come at once: a charge comes before this. */
+  async function leavePaying(id: string, pay_until: Date): Promise<void> {
     await shop.database
       .updateTable('orders')
       .set({ state: 'paying', moved_at: LONG_AGO, pay_until })
       .where('id', '=', id)
       .execute();
-    return id;
   }
 
-  /** Its time is over, and Redis has lost the job that would see it. */
-  async function leftReserved(product: string): Promise<string> {
-    const id = await visitor.ordered(product, 'alice', 'reserved');
+  /** Its time is over, and Redis has lost the job that would see it. A charge comes before this. */
+  async function leaveReserved(id: string): Promise<void> {
     await shop.redis.flushall();
     const { database } = shop;
     await database
@@ -56,7 +55,6 @@ describe('the reconciliation', () => {
       .set({ pay_until: LONG_AGO })
       .where('id', '=', id)
       .execute();
-    return id;
   }
 
   const charge = (reference: string) =>
@@ -78,21 +76,24 @@ describe('the reconciliation', () => {
 
     it('an order whose time is over, when Redis has forgotten that', async () => {
       const product = await newProduct(1);
-      const id = await leftReserved(product);
+      const id = await reserved(product);
+      await leaveReserved(id);
       await reconcile();
       await comes(id, 'expired');
       expect(await stockOf(product)).toBe(1);
     });
 
     it('a payment that the gateway has taken', async () => {
-      const id = await leftPaying(await newProduct(1), LONG_AGO);
+      const id = await reserved(await newProduct(1));
       await charge(id);
+      await leavePaying(id, LONG_AGO);
       await reconcile();
       await comes(id, 'paid');
     });
 
     it('a payment that the gateway knows nothing of, and may be made again', async () => {
-      const id = await leftPaying(await newProduct(1), inTime());
+      const id = await reserved(await newProduct(1));
+      await leavePaying(id, inTime());
       await reconcile();
       await comes(id, 'reserved');
       expect((await visitor.pay(id)).status).toBe(201);
@@ -100,7 +101,8 @@ describe('the reconciliation', () => {
 
     it('a payment that the gateway knows nothing of, and that comes too late', async () => {
       const product = await newProduct(1);
-      const id = await leftPaying(product, LONG_AGO);
+      const id = await reserved(product);
+      await leavePaying(id, LONG_AGO);
       await reconcile();
       await comes(id, 'expired');
       expect(await stockOf(product)).toBe(1);
@@ -109,8 +111,9 @@ describe('the reconciliation', () => {
 
     it('a charge of an order that would have expired', async () => {
       const product = await newProduct(1);
-      const id = await leftReserved(product);
+      const id = await reserved(product);
       await charge(id);
+      await leaveReserved(id);
       await reconcile();
       await comes(id, 'paid');
       expect(await stockOf(product)).toBe(0);

@@ -127,6 +127,11 @@ describe('idempotent requests', () => {
 });
 
 describe('a Postgres advisory lock', () => {
+  const free = async () => {
+    const { rows } = await pool.query("SELECT * FROM pg_locks WHERE locktype = 'advisory'");
+    return rows.length === 0;
+  };
+
   it('lets one caller in, and is free after the commit, a failure, and the end of the session', async () => {
     const gate = new Gate();
     let runs = 0;
@@ -144,14 +149,15 @@ describe('a Postgres advisory lock', () => {
     gate.open();
     expect(meanwhile).toEqual([undefined, 3]);
     expect(await first).toBe('done');
-    const { rows } = await pool.query("SELECT * FROM pg_locks WHERE locktype = 'advisory'");
-    expect(rows).toEqual([]);
+    expect(await free()).toBe(true);
     const failing = tryAdvisoryLock(pool, 'report', () => Promise.reject(new Error('no')));
     await expect(failing).rejects.toThrow('no');
+    await eventually(free);
     const killed = tryAdvisoryLock(pool, 'report', (tx) =>
       tx.query('SELECT pg_terminate_backend(pg_backend_pid())'),
     );
     await expect(killed).rejects.toThrow(/terminat/);
+    await eventually(free);
     expect(await tryAdvisoryLock(pool, 'report', work)).toBe('done');
     expect(runs).toBe(2);
   });
