@@ -20,7 +20,6 @@ const DEAD_AFTER_MS = 10_000;
 export async function alone(folder, isDone, work) {
   if (isDone()) return;
   const mark = join(folder, '.cache', 'busy');
-  mkdirSync(dirname(mark), { recursive: true });
   if (!take(mark)) await withProgress('Waiting for another command', () => taken(mark));
   const free = () => {
     rmSync(mark, { recursive: true, force: true });
@@ -44,14 +43,24 @@ async function taken(mark) {
 
 /** @param {string} mark */
 function take(mark) {
-  const beatAt = statSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
-  if (Date.now() - beatAt > DEAD_AFTER_MS) rmSync(mark, { recursive: true, force: true });
-  // It makes no folder where another process has made one.
+  const beatAt = statSync(mark, { throwIfNoEntry: false })?.mtimeMs;
+  if (beatAt === undefined) {
+    mkdirSync(dirname(mark), { recursive: true });
+    return make(mark);
+  }
+  if (Date.now() - beatAt <= DEAD_AFTER_MS) return false;
+  // One of those who see the same last beat gets the mark, and this is its first beat.
+  return make(join(mark, String(beatAt)));
+}
+
+/** @param {string} folder false if another process has made it, or has removed the one around it */
+function make(folder) {
   try {
-    mkdirSync(mark);
+    mkdirSync(folder);
     return true;
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') return false;
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (code === 'EEXIST' || code === 'ENOENT') return false;
     throw error;
   }
 }
