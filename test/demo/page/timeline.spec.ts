@@ -263,8 +263,8 @@ describe('a bar of a buyer', () => {
     ['en', 'first buyer: sold', 'The first buyer'],
     ['zh', '第一个买家：售出', '第一个买家'],
   ] as const)('has the name that the lesson has: %s', (language, bar, name) => {
-    const { buyer, bar: text, answers } = timelineWords[language];
-    expect(text(buyer('first'), answers['sold'])).toBe(bar);
+    const { buyer, bar: text, answer } = timelineWords[language];
+    expect(text(buyer('first'), answer('sold'))).toBe(bar);
     expect(narrationWords[language].buyer('first')).toBe(name);
     expect([buyer('buyer-11'), narrationWords[language].buyer('buyer-11').trim()]).toEqual(
       language === 'en' ? ['buyer 11', 'Buyer 11'] : ['买家 11', '买家 11'],

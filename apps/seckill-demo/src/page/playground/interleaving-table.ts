@@ -102,9 +102,8 @@ export class InterleavingTable extends ArenaElement {
       case 'struck':
         return words.struck[step.what];
       case 'answered': {
-        const answer = this.say(timelineWords).answers[step.answer] ?? step.answer;
         const { reason } = step;
-        const text = words.answered(answer);
+        const text = words.answered(this.say(timelineWords).answer(step.answer));
         return reason === undefined ? text : html`${text} <code>${reason}</code>`;
       }
       default:

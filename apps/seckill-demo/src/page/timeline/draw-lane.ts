@@ -122,7 +122,7 @@ function drawBar(surface: Surface, picture: Picture, lane: LaneBox, bar: Bar): v
 function drawBarWord(surface: Surface, { scale, words }: Picture, lane: LaneBox, bar: Bar): void {
   if (lane.rowHeight < LEGIBLE) return;
   const { buyer, isOrder, answer } = bar;
-  const outcome = answer && (words.answers[answer] ?? answer);
+  const outcome = answer && words.answer(answer);
   const word = isOrder ? words.bar(words.buyer(buyer), outcome) : (outcome ?? '');
   const y = lane.body + bar.row * lane.rowHeight;
   const box = { ...spanBox(surface, scale, bar), y, height: lane.rowHeight };

@@ -173,7 +173,7 @@ export class HoldersTimeline extends ArenaElement {
   #answer({ answer, reason, leaseOverAt }: Bar): string {
     const words = this.say(timelineWords);
     const why = reason === undefined ? '' : `${this.say(colon)}${reason}`;
-    const word = answer === undefined ? '' : `${words.answers[answer] ?? answer}${why}`;
+    const word = answer === undefined ? '' : `${words.answer(answer)}${why}`;
     if (leaseOverAt === undefined) return word;
     const over = `${words.leaseOver} ${words.time(leaseOverAt - this.#timeline.from)}`;
     return word === '' ? over : `${word}${this.say(comma)}${over}`;

@@ -14,7 +14,8 @@ export interface TimelineWords {
   readonly pause: (ms: number) => string;
   readonly bar: (buyer: string, answer: string | undefined) => string;
   readonly crowd: (waiting: number) => string;
-  readonly answers: Readonly<Record<string, string>>;
+  /** An answer without a word of its own is shown as it is. */
+  readonly answer: (name: string) => string;
   readonly picture: (bars: number, overlaps: number, lanes: number) => string;
   readonly legend: Readonly<
     Record<'wait' | 'bar' | 'tail' | 'suspect' | 'tick' | 'overlap' | 'gap', string>
@@ -23,6 +24,29 @@ export interface TimelineWords {
   readonly columns: readonly [string, string, string, string, string];
   readonly leaseOver: string;
 }
+
+const ANSWERS: InBoth<Readonly<Record<string, string>>> = {
+  en: {
+    sold: 'sold',
+    'sold-out': 'sold out',
+    busy: 'busy',
+    duplicate: 'has one',
+    refused: 'refused',
+    cut: 'no answer',
+    priced: 'price written',
+    lost: 'too late',
+  },
+  zh: {
+    sold: '售出',
+    'sold-out': '售罄',
+    busy: '没抢到',
+    duplicate: '已下单',
+    refused: '被拒绝',
+    cut: '没有响应',
+    priced: '已写入价格',
+    lost: '太晚',
+  },
+};
 
 export const timelineWords: InBoth<TimelineWords> = {
   en: {
@@ -58,16 +82,7 @@ export const timelineWords: InBoth<TimelineWords> = {
     buyer: buyerWords.en,
     bar: (buyer, answer) => (answer === undefined ? buyer : `${buyer}: ${answer}`),
     crowd: (waiting) => `+ ${waiting} waiting`,
-    answers: {
-      sold: 'sold',
-      'sold-out': 'sold out',
-      busy: 'busy',
-      duplicate: 'has one',
-      refused: 'refused',
-      cut: 'no answer',
-      priced: 'price written',
-      lost: 'too late',
-    },
+    answer: (name) => ANSWERS.en[name] ?? name,
     picture: (bars, overlaps, lanes) =>
       `${bars} critical sections in ${lanes} processes; ${
         overlaps === 0 ? 'never two holders at once' : `several holders at once, ${overlaps} times`
@@ -113,16 +128,7 @@ export const timelineWords: InBoth<TimelineWords> = {
     buyer: buyerWords.zh,
     bar: (buyer, answer) => (answer === undefined ? buyer : `${buyer}：${answer}`),
     crowd: (waiting) => `+ ${waiting} 个等待`,
-    answers: {
-      sold: '售出',
-      'sold-out': '售罄',
-      busy: '没抢到',
-      duplicate: '已下单',
-      refused: '被拒绝',
-      cut: '没有响应',
-      priced: '已写入价格',
-      lost: '太晚',
-    },
+    answer: (name) => ANSWERS.zh[name] ?? name,
     picture: (bars, overlaps, lanes) =>
       `${lanes} 个进程，${bars} 段临界区；${
         overlaps === 0 ? '任何时刻最多一个持有者' : `${overlaps} 次出现多个持有者`
