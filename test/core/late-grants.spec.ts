@@ -134,7 +134,7 @@ describe('LockService when the caller has given up before the grant arrives', ()
     await (await client.locks.acquire('w')).release();
     proxy.current.loseReply({ containing: ACQUIRE.sha1, times: 1 });
     const second = holdLater();
-    const acquiring = client.locks.acquire('a', { waitTimeMs: 500 });
+    const acquiring = client.locks.acquire('a', { waitTimeMs: 3_000 });
     await eventually(() => second.hits === 1);
     await expect(acquiring).rejects.toMatchObject({ code: 'LOCK_BACKEND', outcome: 'unknown' });
     expect(await redis.admin.exists('a')).toBe(1);
@@ -235,7 +235,7 @@ describe('a lease that is shorter than a round trip', () => {
     const { locks } = open({ connection: proxy.current.url });
     await (await locks.plain.acquire())[Symbol.asyncDispose]();
     proxy.current.delay('toClient', 2_000);
-    const short = locks.plain.acquire({ leaseTimeMs: 100, waitTimeMs: 3_000 });
+    const short = locks.plain.acquire({ leaseTimeMs: 100, waitTimeMs: 3_900 });
     await expect(short).rejects.toThrow(/its lease of 100 ms ended before/);
   });
 });

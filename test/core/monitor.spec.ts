@@ -113,7 +113,7 @@ describe('LockMonitor', () => {
   });
 
   it('counts the holds whose renewals fail, until one gets through', async () => {
-    const { locks, monitor } = await opened({ watchdogLeaseMs: 1_500 });
+    const { locks, monitor } = await opened({ watchdogLeaseMs: 3_000 });
     const lease = await locks.acquire('a');
     proxy.current.refuse();
     proxy.current.cut();

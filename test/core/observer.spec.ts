@@ -29,7 +29,7 @@ describe('LockObserver', () => {
   });
 
   it('hears of the end of every hold once, also when Redis cannot be told', async () => {
-    const ours = open({ connection: proxy.current.url, watchdogLeaseMs: 500 });
+    const ours = open({ connection: proxy.current.url, watchdogLeaseMs: 6_000 });
     const lease = await ours.locks.acquire('a');
     proxy.current.refuse();
     proxy.current.cut();
@@ -127,7 +127,7 @@ describe('LockObserver', () => {
   });
 
   it('hears of renewals, of doubt, and of the loss, in this order', async () => {
-    const { locks, events } = open({ watchdogLeaseMs: 600 });
+    const { locks, events } = open({ watchdogLeaseMs: 3_000 });
     const lease = await locks.acquire('a');
     await eventually(() => types(events).includes('renewed'));
     redis.pause();
@@ -139,7 +139,7 @@ describe('LockObserver', () => {
   });
 
   it('speaks of a lock by the name that the caller wrote, and never of its owner', async () => {
-    const client = open({ keyPrefix: 'shop:', watchdogLeaseMs: 900 });
+    const client = open({ keyPrefix: 'shop:', watchdogLeaseMs: 6_000 });
     const lease = await client.locks.acquire('a', { fenced: true });
     await expect(client.locks.acquire('a', { waitTimeMs: 400 })).rejects.toThrow(LockTimeoutError);
     await redis.admin.del('shop:a');
@@ -196,7 +196,7 @@ describe('LockObserver', () => {
         throw new Error('broken observer');
       },
     };
-    const client = open({ observer, watchdogLeaseMs: 1_800 });
+    const client = open({ observer, watchdogLeaseMs: 3_000 });
     const { locks } = client;
     await locks.using('a', async (lease) => {
       await locks.using('a', () => undefined);

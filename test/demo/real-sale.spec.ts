@@ -138,7 +138,8 @@ describe('the real sale', () => {
 
     const [member] = shop.fleet.members;
     await member?.closeGate('lock-set', 1);
-    const { id: early } = await read(await place(product, 'bob'));
+    // Of this product, the piece of alice may be on sale again by then.
+    const { id: early } = await read(await place(await newProduct(0), 'bob'));
     await ordersHeld(shop.fleet, 'lock-set', 1);
     expect((await pay(early)).status).toBe(409);
     member?.openGate('lock-set');

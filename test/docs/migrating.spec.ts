@@ -179,8 +179,7 @@ describe('from redlock', () => {
   });
 
   it('is safe in two steps: both locks exclude those who take only one', async () => {
-    const options = { keyPrefix: 'lock:', watchdogLeaseMs: 1_000 };
-    const { locks } = await apps.start({}, options);
+    const { locks } = await apps.start({}, { keyPrefix: 'lock:' });
     const both = new redlockBoth.BothLocks(redlock(), locks);
     const old = (work: () => Promise<void>) => redlock().using(['product_1'], 10_000, work);
     const middle = (work: () => Promise<void>) => both.using('product_1', work);

@@ -138,7 +138,7 @@ const api = {
     calls = [outcomeOf(murLock().runWithLock(key, ms, work))];
   },
   enter: (key: string) => outcomeOf(murLock().runWithLock(key, 1_000, async () => 'inside')),
-  nest: (key: string) => outcomeOf(murLock().runWithLock(key, 1_000, () => api.enter(key))),
+  nest: (key: string) => outcomeOf(murLock().runWithLock(key, 10_000, () => api.enter(key))),
   enterOurs: (key: string, waitTimeMs: number) =>
     outcomeOf(get(LockService).using(key, () => 'inside', { waitTimeMs })),
   nestOurs: (key: string) => outcomeOf(get(LockService).using(key, () => api.enterOurs(key, 0))),

@@ -22,9 +22,9 @@ describe('leader election', () => {
   const start = async (settings: object = {}) => {
     const file = new URL('leader.worker.ts', import.meta.url);
     const first = await workers.start<LeaderApi>(file);
+    const second = await workers.start<LeaderApi>(file);
     await first.call.start(redis.url, settings);
     await eventually(() => first.reports.includes('leads'));
-    const second = await workers.start<LeaderApi>(file);
     await second.call.start(redis.url, settings);
     await eventually(() => redis.admin.exists('nestjs_lock_queue:{leader}').then(Boolean));
     expect(second.reports).toEqual([]);

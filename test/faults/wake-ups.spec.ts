@@ -78,7 +78,7 @@ describe('a waiter', () => {
         ...{ workers, redis, referee, story, lockUrl: proxy.url },
         random: seededRandom('coming-and-going'),
         ...{ instances: 12, callers: 2, keys: 12 },
-        manners: { plain: 3, bare: 1, try: 1, aborting: 5 },
+        manners: { plain: 3, bare: 1, aborting: 5 },
         settings: { watchdogLeaseMs: NEVER_POLL_MS, pollIntervalMs: NEVER_POLL_MS },
         waitTimeMs: 10_000,
         workMs: 1,

@@ -184,7 +184,7 @@ describe('LockService.multi', () => {
   });
 
   it('tells the loss of one of them by one signal, one state and assertHeld', async () => {
-    const { locks } = open({ watchdogLeaseMs: 1_800 });
+    const { locks } = open({ watchdogLeaseMs: 4_000 });
     const lease = await locks.multi(['a', 'b']).acquire();
     expect(lease.signal.aborted).toBe(false);
     await redis.admin.del('b');
@@ -226,11 +226,13 @@ describe('LockService.multi', () => {
   it('prolongs all of them, and holds each for the whole lease, however long the others took', async () => {
     const [mine, other] = [open().locks, open().locks];
     const b = await other.acquire('b');
-    const waiting = mine.multi(['a', 'b']).acquire({ leaseTimeMs: 1_000 });
-    await eventually(async () => (await redis.admin.pttl('a')) < 850);
+    const waiting = mine.multi(['a', 'b']).acquire({ leaseTimeMs: 10_000 });
+    await eventually(async () => (await redis.admin.pexpire('a', 3_000)) === 1);
+    // By then, a tenth of the lease is over, and it is worth a renewal.
+    await eventually(async () => (await redis.admin.pttl('a')) < 2_000);
     await b.release();
     const lease = await waiting;
-    expect(await redis.admin.pttl('a')).toBeGreaterThan(850);
+    expect(await redis.admin.pttl('a')).toBeGreaterThan(5_000);
     await lease.renew(60_000);
     expect(await redis.admin.pttl('a')).toBeGreaterThan(50_000);
     expect(await redis.admin.pttl('b')).toBeGreaterThan(50_000);

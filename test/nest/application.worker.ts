@@ -51,8 +51,8 @@ class App {}
 let app: INestApplicationContext | undefined;
 
 const api = {
-  start: async (connection: string, withHooks: boolean) => {
-    const locks = RedisLockModule.forRoot({ connection, shutdownTimeoutMs: 100 });
+  start: async (connection: string, withHooks: boolean, shutdownTimeoutMs = 100) => {
+    const locks = RedisLockModule.forRoot({ connection, shutdownTimeoutMs });
     const module = { module: App, imports: [locks], providers: [Jobs, Crowd] };
     app = await NestFactory.createApplicationContext(module, { logger: false });
     if (withHooks) app.enableShutdownHooks();

@@ -222,7 +222,7 @@ describe('a process', () => {
 
   it('ends all that it has begun on SIGTERM under load, beside another one', async () => {
     const instances = await Promise.all([1, 2].map(() => workers.start<Api>(file)));
-    await Promise.all(instances.map(({ call }) => call.start(redis.url, true)));
+    await Promise.all(instances.map(({ call }) => call.start(redis.url, true, 30_000)));
     await Promise.all(instances.map(({ call }) => call.crowd(redis.url, 24, 3)));
     const countOf = async (what: string) => Number(await redis.admin.hget('counts', what));
     await eventually(async () => (await countOf('ended')) > 100);

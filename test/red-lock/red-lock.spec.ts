@@ -326,7 +326,7 @@ describe('RedLockService on three servers', () => {
   });
 
   it('is suspect while a majority is away, and held again when it is back in time', async () => {
-    const client = await ready(openProxied({ watchdogLeaseMs: LEASE_MS }));
+    const client = await ready(openProxied({ watchdogLeaseMs: 6_000 }));
     const lease = await client.locks.acquire('a');
     const faults = [1, 2].map((node) => proxies[node]?.hold('toServer'));
     await eventually(() => lease.state === 'suspect');
@@ -357,7 +357,7 @@ describe('RedLockService on three servers', () => {
   });
 
   it('is put back by a renewal on a node that has forgotten it, and released there as well', async () => {
-    const { locks } = await ready(open({ watchdogLeaseMs: LEASE_MS }));
+    const { locks } = await ready(open({ watchdogLeaseMs: 6_000 }));
     const lease = await locks.acquire('a');
     for (const server of servers) {
       await eventually(async () => expect(await holdsOn(servers, lease.owner)).toBe(3));

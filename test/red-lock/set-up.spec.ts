@@ -8,7 +8,7 @@ import { QuorumConnection } from '../../libs/redis-lock/src/primitives/red-lock/
 import { useRedLocks, useServers, type RedLockClient } from '../support/red-lock-client.js';
 import { eventually, useRealRedis, type RedisFixture } from '../support/set-up.js';
 
-const LEASE_MS = 1_500;
+const LEASE_MS = 3_000;
 
 describe('the set-up of a red lock', () => {
   const servers = useServers(3);

@@ -27,7 +27,7 @@ describe('LockService while Redis cannot be asked', () => {
   const timed = async (work: () => Promise<unknown>) => {
     const stopwatch = new Stopwatch();
     const outcome = await work().catch((error: unknown) => error);
-    return { outcome, tookMs: stopwatch.realMs };
+    return { outcome, tookMs: stopwatch.ms };
   };
 
   it('is only slow when its first answer comes after waitTimeMs: busy is busy, and free is free', async () => {
@@ -103,7 +103,7 @@ describe('LockService while Redis cannot be asked', () => {
     });
 
     it('makes a lease suspect and then lost by the local deadline', async () => {
-      const client = await opened({ watchdogLeaseMs: 600 });
+      const client = await opened({ watchdogLeaseMs: 3_000 });
       const lease = await client.locks.acquire('a');
       const { signal } = lease;
       takeAway();
@@ -232,7 +232,7 @@ describe('LockService while Redis cannot be asked', () => {
   });
 
   it('learns that the lease is gone from the first renewal after a restart, and takes nothing back', async () => {
-    const client = open({ watchdogLeaseMs: 3_000 });
+    const client = open({ watchdogLeaseMs: 6_000 });
     const lease = await client.locks.acquire('a');
     await redis.kill();
     await eventually(() => lease.state === 'suspect');
@@ -245,7 +245,7 @@ describe('LockService while Redis cannot be asked', () => {
   });
 
   it('testLockAfterTimeout: after a restart the release rejects, and a new hold is renewed', async () => {
-    const client = open({ watchdogLeaseMs: 1_800 });
+    const client = open({ watchdogLeaseMs: 3_000 });
     const { locks } = client;
     const lease = await locks.acquire('a');
     await redis.restart();
@@ -258,7 +258,7 @@ describe('LockService while Redis cannot be asked', () => {
   });
 
   it('testLockReentrantRenew: a later hold of the name is renewed for ten periods', async () => {
-    const client = open({ watchdogLeaseMs: 1_800 });
+    const client = open({ watchdogLeaseMs: 3_000 });
     const { locks } = client;
     await locks.using('a', () => locks.using('a', () => undefined));
     const lease = await locks.acquire('a');

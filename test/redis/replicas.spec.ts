@@ -334,7 +334,7 @@ describe('minReplicas', () => {
     };
 
     it('that too few have is a failed one: suspect, and lost at the deadline', async () => {
-      const settings = { watchdogLeaseMs: 1_500 };
+      const settings = { watchdogLeaseMs: 3_000 };
       const { locks, events } = await opened(master.server.url, { settings });
       const lease = await locks.acquire(NAME, { minReplicas: REPLICAS });
       pauseReplicas();
@@ -349,7 +349,7 @@ describe('minReplicas', () => {
     });
 
     it('is a failed one whatever is held', async () => {
-      const settings = { watchdogLeaseMs: 1_500 };
+      const settings = { watchdogLeaseMs: 6_000 };
       // One after the other on one connection, a paused replica would cost the last one its lease.
       const leases = await Promise.all(
         OTHERS.map(async ([title, , of], i) => {
@@ -366,7 +366,7 @@ describe('minReplicas', () => {
 
     it('is not asked for any more once the nested call is over that wanted it', async () => {
       const { onEvent, renewedTwice } = countingRenewals();
-      const settings = { watchdogLeaseMs: 1_500 };
+      const settings = { watchdogLeaseMs: 3_000 };
       const { locks, events } = await opened(master.server.url, { settings, onEvent });
       await locks.using(NAME, async (lease) => {
         await locks.using(NAME, () => undefined, { minReplicas: REPLICAS });
@@ -380,7 +380,7 @@ describe('minReplicas', () => {
     it('costs no other lease its own, should the connection for replicas say no word', async () => {
       const proxy = await FaultProxy.start({ port: master.server.port });
       const { onEvent, renewedTwice } = countingRenewals();
-      const settings = { watchdogLeaseMs: 1_500 };
+      const settings = { watchdogLeaseMs: 3_000 };
       const application = await opened(proxy.url, { settings, onEvent });
       try {
         const { locks, events } = application;

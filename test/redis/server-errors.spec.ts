@@ -78,7 +78,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
   });
 
   it('OOM: refuses to acquire, and lets what is held be renewed and released', async () => {
-    const client = open({ ...settings, watchdogLeaseMs: 1_200 });
+    const client = open({ ...settings, watchdogLeaseMs: 3_000 });
     const { locks } = client;
     await locks.using('held', async ({ owner }) => {
       const inner = await locks.acquire('held');
@@ -177,7 +177,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
       ] as const)(SAYS_WHY, saysWhy);
 
       it('NOREPLICAS: asks again, and what is held becomes suspect', async () => {
-        const client = open({ ...settings, watchdogLeaseMs: 1_500 });
+        const client = open({ ...settings, watchdogLeaseMs: 3_000 });
         const lease = await client.locks.acquire('b');
         await redis.admin.config('SET', 'min-replicas-to-write', 1);
         await fails(() => client.locks.acquire('a'), {
@@ -376,7 +376,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
 
     it('NOPERM: one key is out of reach by now, whose lease alone is lost', async () => {
       await allow('~*', '&*', '+@all');
-      const { locks, context, eventsOf } = open({ connection: asPoor(), watchdogLeaseMs: 1_500 });
+      const { locks, context, eventsOf } = open({ connection: asPoor(), watchdogLeaseMs: 3_000 });
       const forbidden = await locks.acquire('forbidden');
       const others = await Promise.all(['b1', 'b2', 'b3'].map((name) => locks.acquire(name)));
       await redis.admin.acl('SETUSER', 'poor', 'resetkeys', '~b*', '~nestjs_*');
@@ -437,7 +437,7 @@ describe('LockService given the errors of a real server (d.10)', () => {
   });
 
   it('NOSCRIPT: no caller notices that the server forgets the scripts, at any moment', async () => {
-    const { locks } = open({ watchdogLeaseMs: 1_800 });
+    const { locks } = open({ watchdogLeaseMs: 3_000 });
     const flushing = { isOn: true };
     let flushes = 0;
     const flusher = (async () => {

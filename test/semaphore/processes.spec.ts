@@ -5,7 +5,7 @@ import { eventually, PROMPT_MS, Stopwatch, useLocks, useRealRedis } from '../sup
 import type { Api } from '../support/workers/permits.worker.js';
 
 const FILE = new URL('../support/workers/permits.worker.ts', import.meta.url);
-const LEASE_MS = 600;
+const LEASE_MS = 2_000;
 
 describe('permits of several processes', () => {
   const redis = useRealRedis();

@@ -28,8 +28,8 @@ export const ALL_MANNERS: Manners = {
   multi: 1,
 };
 
-/** Every caller has the time to wait, so that no error is to be expected. */
-export const PATIENT: Manners = { ...ALL_MANNERS, impatient: 0 };
+/** Every caller has the time to wait for an answer too, so that no error is to be expected. */
+export const PATIENT: Manners = { ...ALL_MANNERS, impatient: 0, try: 0 };
 
 export interface Trial {
   workers: WorkerHerd;

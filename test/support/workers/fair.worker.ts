@@ -8,8 +8,18 @@ let application: Application;
 let isStopped = false;
 let callers: Promise<void>[] = [];
 
+/** A machine that stands still longer than the lease ends it. Redis' own record is the referee. */
+const isOver = (error: unknown) =>
+  ['LEASE_LOST', 'LOCK_ARGUMENT'].includes((error as { code?: string }).code ?? '');
+
 async function call(locks: FairLockService, name: string): Promise<void> {
-  while (!isStopped) await locks.using(name, () => undefined, { waitTimeMs: 60_000 });
+  while (!isStopped) {
+    try {
+      await locks.using(name, () => undefined, { waitTimeMs: 60_000 });
+    } catch (error) {
+      if (!isOver(error)) throw error;
+    }
+  }
 }
 
 const api = {
