@@ -2,17 +2,22 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { channel } from 'node:diagnostics_channel';
 import { TestEnvironment } from 'jest-environment-node';
 
-/** The whole process shares them. With a listener left, the library takes other turns in later files. */
-const CHANNELS = [
-  'tracing:nestjs-redis-lock:acquire:start',
-  'tracing:nestjs-redis-lock:acquire:asyncEnd',
-  'nestjs-redis-lock:event',
-  'seckill-demo:order',
-  'seckill-demo:reconciled',
-  'seckill-demo:stale-refused',
-];
+const PHASES = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'];
 
-const heard = () => CHANNELS.filter((name) => channel(name).hasSubscribers);
+/**
+ * The whole process shares them. With a listener left, the library takes other turns in later files.
+ * Each file makes them anew. Node 20 may forget a new one when it collects the old one of that name,
+ * so the old ones are held here.
+ */
+const CHANNELS = [
+  ...PHASES.map((phase) => `tracing:nestjs-redis-lock:acquire:${phase}`),
+  ...PHASES.map((phase) => `tracing:ioredis:command:${phase}`),
+  ...['nestjs-redis-lock:event', 'seckill-demo:order'],
+  ...['seckill-demo:reconciled', 'seckill-demo:stale-refused'],
+].map((name) => channel(name));
+
+const heard = () =>
+  CHANNELS.filter(({ hasSubscribers }) => hasSubscribers).map(({ name }) => String(name));
 
 /** @type {Set<AsyncLocalStorage<unknown>>} */
 const used = new Set();

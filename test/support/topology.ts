@@ -15,6 +15,7 @@ import { isBeforeRedis7 } from './server-facts.js';
 const HOST = '127.0.0.1';
 /** Time enough for servers to find each other. */
 const FORMING_MS = 30_000;
+const MEETING_MS = 10_000;
 
 function connect(port: number): Redis {
   const client = new Redis({
@@ -221,7 +222,7 @@ export class ClusterGroup {
 
   static async start({ masters = 3, replicated = true }: ClusterShape = {}): Promise<ClusterGroup> {
     const length = replicated ? 2 * masters : masters;
-    const nodes = await Promise.all(Array.from({ length }, () => startClusterNode()));
+    const nodes = await Promise.all(Array.from({ length }, () => startClusterNode(replicated)));
     const [first, ...others] = nodes;
     const group = new ClusterGroup(
       nodes.slice(0, masters).map(({ node }) => node),
@@ -233,11 +234,15 @@ export class ClusterGroup {
       // Different epochs from the start, so that the nodes need not settle that among themselves.
       await admin.call('CLUSTER', 'SET-CONFIG-EPOCH', String(i + 1));
     }
-    for (const { node, busPort } of others) {
-      const address = [HOST, String(node.server.port), String(busPort)];
-      await first?.node.admin.call('CLUSTER', 'MEET', ...address);
-    }
-    await eventually(() => group.#knowEachOther(), { withinMs: FORMING_MS, everyMs: 50 });
+    const meet = async () => {
+      for (const { node, busPort } of others) {
+        const address = [HOST, String(node.server.port), String(busPort)];
+        await first?.node.admin.call('CLUSTER', 'MEET', ...address);
+      }
+      await eventually(() => group.#knowEachOther(), { withinMs: MEETING_MS, everyMs: 50 });
+    };
+    // Redis forgets a node that it has met, and that does not answer within `cluster-node-timeout`.
+    await eventually(meet, { withinMs: FORMING_MS });
     for (const [i, { admin }] of group.replicas.entries()) {
       await admin.call('CLUSTER', 'REPLICATE', await idOf(group.masters[i] as Node));
     }
@@ -342,11 +347,13 @@ interface ClusterNode {
   busPort: number;
 }
 
-async function startClusterNode(): Promise<ClusterNode> {
+async function startClusterNode(replicated: boolean): Promise<ClusterNode> {
   const { args, busPortOf } = await clusterBus();
   const node = await startNode([
     ...['--cluster-enabled', 'yes', ...args],
-    ...['--cluster-node-timeout', '1000', '--cluster-require-full-coverage', 'no'],
+    // Without a replica nothing is won by it, and a busy machine stands still for seconds.
+    ...['--cluster-node-timeout', replicated ? '1000' : '5000'],
+    ...['--cluster-require-full-coverage', 'no'],
     ...QUICK_SYNC,
   ]);
   return { node, busPort: busPortOf(node.server.port) };
