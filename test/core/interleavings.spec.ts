@@ -147,7 +147,7 @@ describe('LockService when several things happen to one owner at once', () => {
     proxy.current.cut();
     await eventually(() => eventsOf('connection-failed').length > 0);
     const waiting = locks.acquire('k', { waitTimeMs: 4_000 });
-    const silent = proxy.current.drop('toServer', { containing: 'evalsha' });
+    const silent = proxy.current.hold('toServer', { containing: 'evalsha' });
     await proxy.current.accept();
     await expect(waiting).rejects.toThrow('ms: no answer');
     expect(silent.hits).toBeGreaterThan(0);
