@@ -75,6 +75,18 @@ export class ArenaPage {
     await this.page.setViewportSize({ width, height: 800 });
   }
 
+  /** All texts that an element has from now on: one may come and go between two looks. */
+  async textsOf(selector: string): Promise<() => Promise<string[]>> {
+    const texts = await this.page.locator(selector).evaluateHandle((element) => {
+      const seen: string[] = [];
+      const look = () => seen.push((element as HTMLElement).innerText);
+      const all = { subtree: true, childList: true, characterData: true };
+      new MutationObserver(look).observe(element, all);
+      return seen;
+    });
+    return async () => (await texts.jsonValue()).map(oneLine);
+  }
+
   /** Hidden at first: the tables of the pictures. */
   async openTables(): Promise<void> {
     await this.page.locator('details').evaluateAll((all) => {

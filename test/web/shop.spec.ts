@@ -121,24 +121,11 @@ describe('the shop in the hands of a visitor', () => {
     'narrates who died while it held the lock, when the lock is free, and who waits',
     async () => {
       await page.page.getByRole('button', { name: words.buyer.restock(100) }).click();
-      // A sentence may come and go between two looks.
-      const texts = await page.page.locator('holder-panel .narration').evaluateHandle((panel) => {
-        const seen: string[] = [];
-        const options = { subtree: true, childList: true, characterData: true };
-        new MutationObserver(() => seen.push((panel as HTMLElement).innerText)).observe(
-          panel,
-          options,
-        );
-        return seen;
-      });
+      const texts = await page.textsOf('holder-panel .narration');
       const told = (text: RegExp) =>
-        eventually(
-          async () => {
-            const seen = (await texts.jsonValue()).map(oneLine);
-            expect(seen).toContainEqual(expect.stringMatching(text));
-          },
-          { withinMs: PATIENCE_MS },
-        );
+        eventually(async () => expect(await texts()).toContainEqual(expect.stringMatching(text)), {
+          withinMs: PATIENCE_MS,
+        });
       await page.command('kill-holder').click();
       await told(
         /^Process [12] was killed while it held product_1\. The lock is free in \d\.\d s; \d+ orders? waits? in the queue\.$/,
