@@ -138,7 +138,7 @@ describe('the real sale', () => {
 
     const [member] = shop.fleet.members;
     await member?.closeGate('lock-set', 1);
-    // Of this product, the piece of alice may be on sale again by then.
+    // An order of this product could get the piece of alice, which may be on sale again.
     const { id: early } = await read(await place(await newProduct(0), 'bob'));
     await ordersHeld(shop.fleet, 'lock-set', 1);
     expect((await pay(early)).status).toBe(409);

@@ -19,7 +19,7 @@ describe('SemaphoreService given the errors of a real server', () => {
     const error = await semaphore.acquire().catch((e: unknown) => e);
     expect(error).toBeInstanceOf(LockBackendError);
     expect(error).toMatchObject({ retryable: false, outcome: 'none' });
-    await eventually(() => client.eventsOf('renewed').length >= 2);
+    await eventually(() => client.eventsOf('renewed').length >= 3);
     expect(await semaphore.availablePermits()).toBe(2);
     await lease.release();
     await semaphore.release(byId.permitIds);
