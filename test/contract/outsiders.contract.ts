@@ -18,6 +18,7 @@ import {
   standing,
   useQueueScripts,
 } from '../support/queue-scripts.js';
+import { serverNow } from '../support/moments.js';
 import { ownerOf, type Values } from '../support/queue-view.js';
 import type { QueueKindUnderTest } from '../support/queue-kinds.js';
 
@@ -79,7 +80,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
 
       it('leaves it for so many sections, and for a second at most', async () => {
         await begin();
-        const sentAt = await view.now();
+        const sentAt = await serverNow(redis.admin);
         expect(await release()).toBe('reserved');
         const { untilMs, sections, unused, ttlMs, now } = await view.window();
         expect(await look()).toEqual(opened('B1'));
@@ -184,7 +185,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
       ];
       it.each(UNCOUNTED)('does so once a second where %s', async (_, by) => {
         await begin();
-        const sentAt = await view.now();
+        const sentAt = await serverNow(redis.admin);
         expect(await release(DUE, by)).toBe('done');
         const { untilMs, sections, unused } = await view.window();
         expect(untilMs - LONGEST_OPEN_MS).toBeGreaterThanOrEqual(sentAt);
@@ -246,7 +247,7 @@ export function describeOutsiders(name: string, kind: QueueKindUnderTest): void 
       ])('have it for longer after %d windows that no outsider used: %d ms', async (unused, ms) => {
         for (const script of CLAIMS) {
           const untilMs = await view.setWindow(900, DUE, unused);
-          const sentAt = await view.now();
+          const sentAt = await serverNow(redis.admin);
           expect(await claimWith(script, 'B1', untilMs)).toMatchObject({ kind: 'granted' });
           const window = await view.window();
           expect(window).toMatchObject({ sections: 0, unused });

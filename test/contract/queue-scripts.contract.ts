@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { deliveries } from '../support/deliver.js';
+import { timed } from '../support/moments.js';
 import {
   ALIVE_MS,
   FREE,
@@ -40,11 +41,11 @@ export function describeQueueScripts(name: string, kind: QueueKindUnderTest): vo
       'another kind of lock': [
         async () => {
           await redis.admin.hset('k', kind.other.fields);
-          await redis.admin.pexpire('k', LEASE_MS);
+          await timed(redis.admin, () => redis.admin.pexpire('k', LEASE_MS));
         },
         kind.other.seen,
       ],
-      'a string': [() => redis.admin.set('k', 'x', 'PX', LEASE_MS), {}],
+      'a string': [() => timed(redis.admin, () => redis.admin.set('k', 'x', 'PX', LEASE_MS)), {}],
     };
     type LockState = keyof typeof LOCKS;
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { RedisFixture } from '../support/redis-server.js';
 import { FOREIGN_CLIENT } from '../support/redisson.js';
-import { serverNow } from '../support/redisson-fair.js';
+import { serverNow } from '../support/moments.js';
 
 /** The steps before the commands below a remark of a block. */
 export type Step = () => unknown;

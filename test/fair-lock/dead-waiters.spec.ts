@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { FairLockService } from '../../libs/redis-lock/src/primitives/fair-lock/fair-lock-service.js';
-import { JavaFairLock, serverNow } from '../support/redisson-fair.js';
+import { serverNow } from '../support/moments.js';
+import { JavaFairLock } from '../support/redisson-fair.js';
 import {
   eventually,
   PROMPT_MS,

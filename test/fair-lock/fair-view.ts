@@ -6,7 +6,8 @@ import type { AcquireOptions, FairLockService, Lease } from 'nestjs-redis-lock/c
 import { watch, type Watched } from '../contract/suite.js';
 import { eventually, type EventuallyOptions } from '../support/eventually.js';
 import { channelOf, FOREIGN_CLIENT } from '../support/redisson.js';
-import { fairKeysOf, serverNow } from '../support/redisson-fair.js';
+import { serverNow } from '../support/moments.js';
+import { fairKeysOf } from '../support/redisson-fair.js';
 import type { RedisFixture } from '../support/redis-server.js';
 
 /** Threads of Java and the dead. */

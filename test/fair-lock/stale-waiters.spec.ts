@@ -10,7 +10,8 @@ import {
   watch,
   type LockClient,
 } from '../support/set-up.js';
-import { JavaFairLock, serverNow } from '../support/redisson-fair.js';
+import { serverNow } from '../support/moments.js';
+import { JavaFairLock } from '../support/redisson-fair.js';
 import { FairView } from './fair-view.js';
 
 type Client = LockClient<FairLockService>;

@@ -3,6 +3,7 @@ import { RELEASE_SOME } from '../../libs/redis-lock/src/primitives/lua/hash-lock
 import { writtenClaim } from '../../libs/redis-lock/src/primitives/lua/hand-off.js';
 import type { Claim } from '../../libs/redis-lock/src/core/holding/protocol.js';
 import type { QueueKindUnderTest } from './queue-kinds.js';
+import { serverNow } from './moments.js';
 import { QueueView, ownerOf, processOf, useListeners } from './queue-view.js';
 import { useRedis } from './redis-server.js';
 
@@ -111,7 +112,7 @@ export function useQueueScripts(kind: QueueKindUnderTest, redis = useRedis()) {
     { sinceMs = 0, aliveMs = ALIVE_MS, mode = 'start', record = '' }: Claiming = {},
   ) => {
     const { queue = '', claims = '' } = view.keys;
-    const now = await view.now();
+    const now = await serverNow(redis.admin);
     const process = processOf(owner.charAt(0));
     const terms = `${nonceOf(owner)} ${String(CLAIM_MS)} ${mode.charAt(0)}`;
     const written = record || `${owner.slice(1)} ${String(now + aliveMs)} ${terms}`;

@@ -5,6 +5,7 @@ import { grantChannel, queueKeys } from '../../libs/redis-lock/src/primitives/lu
 import type { Script } from '../../libs/redis-lock/src/core/redis/script.js';
 import { inOrder } from './in-order.js';
 import { deliver } from './deliver.js';
+import { timed, secondsOf, secondsUntil, serverNow } from './moments.js';
 import { QUEUE_KINDS, type QueueKindUnderTest } from './queue-kinds.js';
 import type { RedisFixture } from './redis-server.js';
 
@@ -90,15 +91,15 @@ export class QueueView {
     expect(tooLong).toEqual([]);
   }
 
-  /** Everything there is to see but the token; times in seconds from now on, those begun included. */
+  /** Everything there is to see but the token; times in seconds from the step that wrote them. */
   async look() {
     const { lock = '', queue = '', claims = '', opened = '' } = this.keys;
     const { admin } = this.redis;
     const none = (): undefined => undefined;
     // All at once, and what is of another type is not there.
-    const [nowMs, leaseMs, processes, records, holders, doors] = await Promise.all([
-      this.now(),
-      admin.pttl(lock),
+    const [nowMs, leaseS, processes, records, holders, doors] = await Promise.all([
+      serverNow(admin),
+      secondsOf(admin, lock),
       admin.zrange(queue, '0', '-1').catch(none),
       admin.hgetall(claims).catch(none),
       admin.hgetall(lock).catch(none),
@@ -106,12 +107,11 @@ export class QueueView {
     ]);
     return {
       lock: this.#holdersIn(holders ?? {}),
-      leaseS: Math.max(0, Math.ceil(leaseMs / 1_000)),
+      leaseS: Math.max(0, leaseS),
       queue: (processes ?? []).map(shortOf),
       claims: mapKeys(records ?? {}, (record) => {
         const [number = '', aliveUntil, ...terms] = record.split(' ');
-        const aliveS = Math.ceil((Number(aliveUntil) - nowMs) / 1_000 - 0.01);
-        return [number, String(aliveS), ...terms].join(' ');
+        return [number, String(secondsUntil(Number(aliveUntil), nowMs)), ...terms].join(' ');
       }),
       isReserved: doors === 1,
     };
@@ -131,7 +131,7 @@ export class QueueView {
     const { lock = '' } = this.keys;
     const { beside, fieldOf } = this.kind;
     await this.redis.admin.hset(lock, { ...beside, [fieldOf(ownerOf(owner))]: count });
-    await this.redis.admin.pexpire(lock, leaseMs);
+    await timed(this.redis.admin, () => this.redis.admin.pexpire(lock, leaseMs));
   }
 
   /** The view shows fields that are not of this kind as they are. */
@@ -155,7 +155,7 @@ export class QueueView {
     const [times, ttlMs, now] = await Promise.all([
       admin.get(opened),
       admin.pttl(opened),
-      this.now(),
+      serverNow(admin),
     ]);
     const [untilMs = 0, sections = 0, unused = 0] = (times ?? '').split(' ').map(Number);
     return { untilMs, sections, unused, ttlMs, now };
@@ -163,16 +163,10 @@ export class QueueView {
 
   /** Outsiders have a window for so long, or none begins before. Returns its end. */
   async setWindow(leftMs: number, sections: number, unused = 1): Promise<number> {
-    const untilMs = (await this.now()) + leftMs;
+    const untilMs = (await serverNow(this.redis.admin)) + leftMs;
     const { opened = '' } = this.keys;
     await this.redis.admin.set(opened, [untilMs, sections, unused].join(' '), 'PX', 3_000);
     return untilMs;
-  }
-
-  /** The server's time in ms. */
-  async now(): Promise<number> {
-    const [seconds, micros] = await this.redis.admin.time();
-    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   }
 }
 

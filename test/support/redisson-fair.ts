@@ -11,11 +11,6 @@ export function fairKeysOf(key: string) {
   };
 }
 
-export async function serverNow(redis: Redis): Promise<number> {
-  const [seconds = NaN, micros = NaN] = (await redis.time()).map(Number);
-  return seconds * 1_000 + Math.floor(micros / 1_000);
-}
-
 /** The scripts of a thread have this in common. */
 const THREAD = `
 local key, queue, timeouts = KEYS[1], KEYS[2], KEYS[3]

@@ -18,13 +18,6 @@ export function readerKeys(key: string, owner: string): [string, string, string]
   return [key, timeoutsOf(key, owner), tagged(key)];
 }
 
-const LEASES_S = [1, 3, 5, 10, 20, 30, 40, 60, 7 * 24 * 60 * 60];
-
-/** The lease that is running down, in seconds. A machine that is busy may take a while to look. */
-export function leaseOf(pttl: number): number {
-  return LEASES_S.find((seconds) => pttl >= 0 && pttl <= seconds * 1_000) ?? pttl;
-}
-
 const TRY_READ = `
 local mode, isMine = redis.call('hget', KEYS[1], 'mode'), false
 if mode == 'write' then isMine = redis.call('hexists', KEYS[1], ARGV[1] .. ':write') == 1 end

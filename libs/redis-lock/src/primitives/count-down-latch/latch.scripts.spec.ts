@@ -7,6 +7,7 @@ import {
   NO_NUMBERS,
 } from '../../../../../test/support/deliver.js';
 import { eventually } from '../../../../../test/support/eventually.js';
+import { timed } from '../../../../../test/support/moments.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import type { Script } from '../../core/redis/script.js';
 import { COUNT_DOWN, DELETE, GET_COUNT, TRY_SET_COUNT } from './latch.scripts.js';
@@ -41,7 +42,7 @@ describe('the scripts of the latch', () => {
     });
 
     it('count-down counts once', async () => {
-      await redis.admin.set('k', 3, 'PX', 60_000);
+      await timed(redis.admin, () => redis.admin.set('k', 3, 'PX', 60_000));
       expect(await repeatedly(() => countDown('m'))).toMatchObject({ count: 2 });
       expect(await look()).toEqual({ k: { value: '2', seconds: 60 }, m: noted('2') });
     });

@@ -6,6 +6,7 @@ import {
   NO_COUNTS,
   NO_NUMBERS,
 } from '../../../../../test/support/deliver.js';
+import { timed } from '../../../../../test/support/moments.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import type { Script } from '../../core/redis/script.js';
 import {
@@ -60,7 +61,7 @@ describe('the scripts of the counting semaphore', () => {
     });
 
     it('acquire takes all it wants, once, and keeps the TTL', async () => {
-      await redis.admin.set('k', 5, 'PX', 60_000);
+      await timed(redis.admin, () => redis.admin.set('k', 5, 'PX', 60_000));
       expect(await repeatedly(() => acquire('m', 3))).toMatchObject(granted);
       expect(await look()).toEqual({ k: { value: '2', seconds: 60 }, m: noted('3') });
     });
@@ -94,7 +95,7 @@ describe('the scripts of the counting semaphore', () => {
     });
 
     it('cancel releases what was taken, once', async () => {
-      await redis.admin.set('k', 5, 'PX', 60_000);
+      await timed(redis.admin, () => redis.admin.set('k', 5, 'PX', 60_000));
       await acquire('m', 3);
       await repeatedly(() => cancel('m').then(() => ({})));
       expect(await look()).toEqual({ k: { value: '5', seconds: 60 }, m: noted('cancelled') });
@@ -126,7 +127,7 @@ describe('the scripts of the counting semaphore', () => {
     });
 
     it('change keeps the TTL, up and down, also below zero', async () => {
-      await redis.admin.set('k', 1, 'PX', 60_000);
+      await timed(redis.admin, () => redis.admin.set('k', 1, 'PX', 60_000));
       await repeatedly(() => change('m', 4));
       expect(await look()).toMatchObject({ k: { value: '5', seconds: 60 } });
       await repeatedly(() => change('n', 0, 7));
@@ -134,7 +135,7 @@ describe('the scripts of the counting semaphore', () => {
     });
 
     it('drain takes what is free, once, and keeps the TTL', async () => {
-      await redis.admin.set('k', 7, 'PX', 60_000);
+      await timed(redis.admin, () => redis.admin.set('k', 7, 'PX', 60_000));
       expect(await repeatedly(() => drain('m'))).toMatchObject({ count: 7 });
       expect(await look()).toEqual({ k: { value: '0', seconds: 60 }, m: noted('7') });
       expect(await repeatedly(() => drain('n'))).toMatchObject({ count: 0 });

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { deliver, deliveries, NO_NUMBERS, secondsOf } from '../../../../../test/support/deliver.js';
+import { deliver, deliveries, NO_NUMBERS } from '../../../../../test/support/deliver.js';
+import { secondsOf, secondsUntil, serverNow } from '../../../../../test/support/moments.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
-import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
+import { fairKeysOf } from '../../../../../test/support/redisson-fair.js';
 import { INSPECT, RENEW } from '../lua/hash-lock.js';
 import type { Script } from '../../core/redis/script.js';
 import { ACQUIRE, RELEASE, PASS, CANCEL } from './fair-lock.scripts.js';
@@ -60,9 +61,9 @@ describe('the scripts of the fair lock hand it on', () => {
     const scores = await Promise.all(owners.map((owner) => admin.zscore(timeouts, owner)));
     return {
       lock: await admin.hgetall('k'),
-      leaseS: secondsOf(await admin.pttl('k')),
+      leaseS: await secondsOf(admin, 'k'),
       queue: owners,
-      scores: scores.map((score) => secondsOf(Number(score ?? NaN) - now)),
+      scores: scores.map((score) => secondsUntil(Number(score ?? NaN), now)),
       waiting: (await admin.hkeys(waiting)).filter((name) => name.includes(':')).sort(),
     };
   };

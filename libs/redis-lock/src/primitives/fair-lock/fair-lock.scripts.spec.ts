@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { deliver, deliveries, secondsOf } from '../../../../../test/support/deliver.js';
+import { deliver, deliveries } from '../../../../../test/support/deliver.js';
+import { secondsOf, secondsUntil, serverNow } from '../../../../../test/support/moments.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
-import { fairKeysOf, serverNow } from '../../../../../test/support/redisson-fair.js';
+import { fairKeysOf } from '../../../../../test/support/redisson-fair.js';
 import type { Script } from '../../core/redis/script.js';
 import { ACQUIRE_NESTED, RELEASE_SOME } from '../lua/hash-lock.js';
 import { ACQUIRE, RELEASE, CANCEL } from './fair-lock.scripts.js';
@@ -45,11 +46,11 @@ describe('the scripts of the fair lock', () => {
     const scores: Record<string, number> = {};
     const members = await admin.zrange(timeouts, '0', '-1', 'WITHSCORES');
     for (let i = 0; i < members.length; i += 2) {
-      scores[members[i] ?? ''] = secondsOf(Number(members[i + 1]) - now);
+      scores[members[i] ?? ''] = secondsUntil(Number(members[i + 1]), now);
     }
     return {
       lock: await admin.hgetall('k'),
-      leaseS: secondsOf(await admin.pttl('k')),
+      leaseS: await secondsOf(admin, 'k'),
       queue: await admin.lrange(queue, 0, -1),
       scores,
       waiting: (await admin.hkeys(waiting)).filter((name) => name.includes(':')).sort(),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { deliver, deliveries, secondsOf } from '../../../../../test/support/deliver.js';
+import { deliver, deliveries } from '../../../../../test/support/deliver.js';
+import { timed, secondsOf } from '../../../../../test/support/moments.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import { ACQUIRE, ACQUIRE_NESTED, INSPECT, RELEASE, RELEASE_SOME, RENEW } from './hash-lock.js';
 import type { Script } from '../../core/redis/script.js';
@@ -35,7 +36,7 @@ describe('the scripts of a lock that is a hash', () => {
     for (const key of (await redis.admin.keys('*')).sort()) {
       const isHash = (await redis.admin.type(key)) === 'hash';
       const value = isHash ? await redis.admin.hgetall(key) : await redis.admin.get(key);
-      seen[key] = { value, seconds: secondsOf(await redis.admin.pttl(key)) };
+      seen[key] = { value, seconds: await secondsOf(redis.admin, key) };
     }
     return seen;
   };
@@ -149,7 +150,7 @@ describe('the scripts of a lock that is a hash', () => {
     it('renew prolongs what its owner holds, and answers for each key', async () => {
       await enter(A, 1, 10_000);
       await redis.admin.hset('others', B, 1);
-      await redis.admin.pexpire('others', 10_000);
+      await timed(redis.admin, () => redis.admin.pexpire('others', 10_000));
       await redis.admin.set('string', 'x');
       const keys = ['k', 'others', 'string', 'absent'];
       const owners = keys.map(() => A);
@@ -169,7 +170,7 @@ describe('the scripts of a lock that is a hash', () => {
       const args = [A, A, A, 30_000, 40_000, 10_000];
       const answers = await repeatedly(() => run(RENEW, ['k', 'l', 'm'], args));
       expect(answers).toEqual([true, true, true]);
-      const seconds = async (key: string) => secondsOf(await redis.admin.pttl(key));
+      const seconds = (key: string) => secondsOf(redis.admin, key);
       expect(await Promise.all(['k', 'l', 'm'].map(seconds))).toEqual([30, 40, 20]);
     });
 

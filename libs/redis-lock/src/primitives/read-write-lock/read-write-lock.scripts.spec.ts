@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { leaseOf } from '../../../../../test/support/redisson-read-write.js';
+import { secondsOf, serverNow } from '../../../../../test/support/moments.js';
 import { deliver, deliveries } from '../../../../../test/support/deliver.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import type { Script } from '../../core/redis/script.js';
@@ -72,7 +72,7 @@ describe('the scripts of the read-write lock', () => {
       if (type === 'hash') value = await redis.admin.hgetall(key);
       if (type === 'string') value = await redis.admin.get(key);
       if (type === 'zset') value = await redis.admin.zrange(key, '0', '-1');
-      seen[key] = { value, seconds: leaseOf(await redis.admin.pttl(key)) };
+      seen[key] = { value, seconds: await secondsOf(redis.admin, key) };
     }
     return seen;
   };
@@ -258,7 +258,7 @@ describe('the scripts of the read-write lock', () => {
       await redis.admin.pexpire('k', 10_000);
       expect(await endRead(B)).toBe('done');
       for (let again = 1; again < times; again += 1) expect(await endRead(B)).toBe('absent');
-      expect(leaseOf(await redis.admin.pttl('k'))).toBe(60);
+      expect(await secondsOf(redis.admin, 'k')).toBe(60);
     });
 
     it('neither release minds a field that is no holder', async () => {
@@ -278,7 +278,7 @@ describe('the scripts of the read-write lock', () => {
       const readFor = async (seconds: number, owners: readonly string[]) => {
         const leaseMs = seconds * 1_000;
         for (const owner of owners) await read(owner, { leaseMs });
-        const end = Date.now() + leaseMs;
+        const end = (await serverNow(redis.admin)) + leaseMs;
         await redis.admin.pexpireat('k', end);
         for (const owner of owners) await redis.admin.pexpireat(hold(owner, 1), end);
       };

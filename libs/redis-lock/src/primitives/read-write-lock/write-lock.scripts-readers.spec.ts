@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { deliver, deliveries } from '../../../../../test/support/deliver.js';
+import { serverNow } from '../../../../../test/support/moments.js';
 import { QUEUE_KINDS } from '../../../../../test/support/queue-kinds.js';
 import {
   busy,
@@ -58,7 +59,7 @@ describe('the scripts of the write lock that is handed on, and readers', () => {
     view.run(script, args);
   /** A waiter that asked this long ago, or has its turn. */
   const wait = async (list: 'writers' | 'readers' | 'turn', owner: string, leftMs = MEMORY_MS) => {
-    await redis.admin.zadd(key(list), (await view.now()) + leftMs, ownerOf(owner));
+    await redis.admin.zadd(key(list), (await serverNow(redis.admin)) + leftMs, ownerOf(owner));
     await redis.admin.pexpire(key(list), list === 'turn' ? 1_000 : MEMORY_MS);
   };
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { deliver, deliveries, secondsOf } from '../../../../../test/support/deliver.js';
+import { deliver, deliveries } from '../../../../../test/support/deliver.js';
 import { eventually } from '../../../../../test/support/eventually.js';
+import { secondsUntil, serverNow } from '../../../../../test/support/moments.js';
 import { useRedis } from '../../../../../test/support/redis-server.js';
 import type { Script } from '../../core/redis/script.js';
 import {
@@ -49,20 +50,21 @@ describe('the scripts of the semaphore', () => {
   const restore = (permits: string, capacity: number, request: string) =>
     run(RESTORE, [...KEYS, request], { permits, ...once, capacity });
   const count = () => run(LOOK, KEYS, {});
-  const put = (free: number | string, ...leases: [id: string, leftMs: number][]) =>
-    Promise.all([
-      redis.admin.set('k', free),
-      ...leases.map(([id, leftMs]) =>
-        redis.admin.zadd('{k}:timeout', Date.now() + leftMs, Buffer.from(id, 'hex')),
-      ),
-    ]);
+  const put = async (free: number | string, ...leases: [id: string, leftMs: number][]) => {
+    const now = await serverNow(redis.admin);
+    await redis.admin.set('k', free);
+    for (const [id, leftMs] of leases) {
+      await redis.admin.zadd('{k}:timeout', now + leftMs, Buffer.from(id, 'hex'));
+    }
+  };
 
   /** Times in seconds. */
   const look = async () => {
+    const now = await serverNow(redis.admin);
     const members = await redis.admin.zrangeBuffer('{k}:timeout', '0', '-1', 'WITHSCORES');
     const leases: Record<string, number> = {};
     for (let i = 0; i < members.length; i += 2) {
-      leases[members[i]?.toString('hex') ?? ''] = secondsOf(Number(members[i + 1]) - Date.now());
+      leases[members[i]?.toString('hex') ?? ''] = secondsUntil(Number(members[i + 1]), now);
     }
     return { free: await redis.admin.get('k'), leases, mark: await redis.admin.get('w') };
   };
@@ -259,7 +261,7 @@ describe('the scripts of the semaphore', () => {
       await put(3, [A, 9_000]);
       await repeatedly(() => set(10, 'r1'));
       expect(await look()).toMatchObject({ free: '9', leases: { [A]: 9 } });
-      await redis.admin.zadd('{k}:timeout', Date.now() + 9_000, B);
+      await redis.admin.zadd('{k}:timeout', (await serverNow(redis.admin)) + 9_000, B);
       await repeatedly(() => set(1, 'r2'));
       expect((await look()).free).toBe('-1');
       // The first call once more, late.
