@@ -157,6 +157,7 @@ describe('the addresses of the page', () => {
     await page.cell('rush/setnx/2').click();
     await replay.getByText('setnx: the rush').waitFor();
     expect(await fragment()).toBe('#/cell/rush/setnx/2');
+    await eventually(async () => expect(await topOf('replay-view')).toBeLessThan(200));
     await page.page.evaluate(() => {
       scrollTo(0, 0);
     });
