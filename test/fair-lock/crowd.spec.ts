@@ -13,15 +13,20 @@ describe('a crowd before a fair lock', () => {
   const length = () => redis.admin.llen(view.keys.queue);
   const empty = () => eventually(async () => (await length()) === 0, { withinMs: MS_FOR_A_CROWD });
 
-  /** The owners that ask from now on. */
+  /** The owners that ask from now on, and how many have no answer yet. */
   const asking = ({ connection }: LockClient<FairLockService>) => {
-    const owners: string[] = [];
+    const asked = { owners: [] as string[], underWay: 0 };
     const run = connection.run.bind(connection);
     connection.run = (script, keys, args, ...rest) => {
-      if (script.name === 'fair.acquire') owners.push(String((args as readonly unknown[])[0]));
-      return run(script, keys, args, ...rest);
+      const reply = run(script, keys, args, ...rest);
+      if (script.name !== 'fair.acquire') return reply;
+      asked.owners.push(String((args as readonly unknown[])[0]));
+      asked.underWay += 1;
+      const onAnswer = () => (asked.underWay -= 1);
+      reply.then(onAnswer, onAnswer);
+      return reply;
     };
-    return owners;
+    return asked;
   };
   /** So many waiters stand in the queue, and their records say that they listen. */
   const gather = async (locks: FairLockService, size: number) => {
@@ -61,17 +66,20 @@ describe('a crowd before a fair lock', () => {
       const held = await holder.locks.acquire('a');
       let from = performance.now();
       await redis.resetCommandStats();
+      const asked = asking(crowd);
       const { leave } = await gather(crowd.locks, size);
       print(size, 'enter', await scripts(), from);
 
+      // A waiter that begins to listen while it asks, asks once more.
+      await eventually(() => asked.underWay === 0);
+      asked.owners = [];
       // The next waiter is in the queue as they are, and gets the lock in the same way.
       const first = (await view.queue())[0] ?? '';
-      const owners = asking(crowd);
       from = performance.now();
       await redis.resetCommandStats();
-      await eventually(() => owners.length >= POLLS);
+      await eventually(() => asked.owners.length >= POLLS);
       print(size, `wait for ${String(POLLS)} polls`, await scripts(), from);
-      expect(new Set(owners)).toEqual(new Set([first]));
+      expect(new Set(asked.owners)).toEqual(new Set([first]));
 
       const sent = await redis.commandsDuring(() => held.release());
       print(size, 'behind a release', await scripts());
@@ -156,7 +164,7 @@ describe('a crowd before a fair lock', () => {
       const lease = await first.promise;
       await redis.admin.lpush(view.keys.queue, first.owner);
       await redis.admin.hset(view.keys.waiting, first.owner, record);
-      const owners = asking(client);
+      const { owners } = asking(client);
       await eventually(() => owners.length > POLLS || second.state !== 'pending');
       expect(second.state).toBe('pending');
       expect(await redis.admin.hexists('a', first.owner)).toBe(1);
@@ -184,7 +192,7 @@ describe('a crowd before a fair lock', () => {
     const said = performance.now();
     await eventually(() => performance.now() - said > rarely.claimTimeMs / 2);
     const later = await view.enqueue(client.locks);
-    const owners = asking(client);
+    const { owners } = asking(client);
     const atFirst = next.promise.then(() => [...owners]);
     await held.release();
     expect(await atFirst).not.toContain(next.owner);
