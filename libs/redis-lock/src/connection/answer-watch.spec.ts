@@ -20,8 +20,7 @@ const SILENT_MS = 4_000;
 
 /** The connection is silent until another one is tried and answered, and for two beats more. */
 async function tried(proxy: FaultProxy, clock: ManualClock): Promise<void> {
-  const { accepted } = proxy.counts;
-  const before = proxy.connections;
+  const [{ accepted }, before] = [{ ...proxy.counts }, proxy.connections];
   await clock.advance(SILENT_MS);
   // A client of a Cluster opens one for messages when it likes, and that one stays.
   const staying = () => proxy.connections.filter((one) => !before.includes(one)).length;
