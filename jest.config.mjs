@@ -31,10 +31,10 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
-  // Half of the specs wait for Redis or for another process, so a core is not busy with one of them.
-  maxWorkers: 2 * availableParallelism(),
-  // A worker keeps memory of each spec file, and is replaced beyond this. Two cores have four workers.
-  workerIdleMemoryLimit: '1GB',
+  // Most specs wait for Redis or for another process, so a core is not busy with two of them.
+  maxWorkers: 3 * availableParallelism(),
+  // A worker keeps memory of each spec file, and is replaced beyond this. Two cores have six workers.
+  workerIdleMemoryLimit: '700MB',
   // Ends a test that stands still. A test with a promised bound has it itself.
   testTimeout: 300_000,
   waitForUnhandledRejections: true,

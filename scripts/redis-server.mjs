@@ -241,8 +241,8 @@ export async function freePort() {
 
 /** The ports of this process. Each Jest worker has its own, so that they do not take each other's. */
 function shareOfPorts() {
-  // Jest runs two workers for each core.
-  const shares = 2 * availableParallelism();
+  // Jest runs three workers for each core.
+  const shares = 3 * availableParallelism();
   const size = Math.floor(PORTS / shares);
   const worker = (Number(process.env.JEST_WORKER_ID) || 1) - 1;
   const first = FIRST_PORT + (worker % shares) * size;
