@@ -20,10 +20,10 @@ const SILENT_MS = 4_000;
 
 /** The connection is silent until another one is tried and answered, and for two beats more. */
 async function tried(proxy: FaultProxy, clock: ManualClock): Promise<void> {
-  const [{ accepted }, before] = [{ ...proxy.counts }, proxy.connections];
+  const { accepted } = proxy.counts;
   await clock.advance(SILENT_MS);
   // A client of a Cluster opens one for messages when it likes, and that one stays.
-  const staying = () => proxy.connections.filter((one) => !before.includes(one)).length;
+  const staying = () => proxy.connections.filter(({ index }) => index > accepted).length;
   await eventually(() => proxy.counts.accepted - accepted > staying());
   await clock.advance(2_000);
 }
