@@ -14,7 +14,7 @@ export async function deliver<K extends string, A extends string, R>(
 ): Promise<R> {
   const values = inOrder<string | number>(script.args, args);
   const run = () => redis.eval(script.lua, keys.length, ...keys, ...values);
-  // Another user may lack the right to read the clock.
+  // Redis would note in its ACL log that another user may not read the clock.
   return script.decode(await (redis.options.username ? run() : timed(redis, run)));
 }
 
