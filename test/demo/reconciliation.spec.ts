@@ -48,6 +48,9 @@ describe('the reconciliation', () => {
 
   /** Its time is over, and Redis has lost the job that would see it. A charge comes before this. */
   async function leaveReserved(id: string): Promise<void> {
+    // If it came after the flush, BullMQ would refuse the reconciliation's job of the same id.
+    const job = `bull:orders:expire-${id}`;
+    await eventually(async () => (await shop.redis.exists(job)) === 1, PATIENT);
     await shop.redis.flushall();
     const { database } = shop;
     await database
