@@ -52,8 +52,7 @@ describe('the reconciliation', () => {
     const job = `bull:orders:expire-${id}`;
     await eventually(async () => (await shop.redis.exists(job)) === 1, PATIENT);
     await shop.redis.flushall();
-    const { database } = shop;
-    await database
+    await shop.database
       .updateTable('orders')
       .set({ pay_until: LONG_AGO })
       .where('id', '=', id)
