@@ -1,5 +1,5 @@
-import { availableParallelism } from 'node:os';
 import vm from 'node:vm';
+import { WORKERS } from './scripts/redis-server.mjs';
 import { swcOptions } from './scripts/swc-options.mjs';
 
 if (typeof vm.SourceTextModule !== 'function') {
@@ -31,8 +31,7 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
-  // Most specs wait for Redis or for another process, so a core is not busy with two of them.
-  maxWorkers: 3 * availableParallelism(),
+  maxWorkers: WORKERS,
   // A worker keeps memory of each spec file, and is replaced beyond this. Two cores have six workers.
   workerIdleMemoryLimit: '700MB',
   // Ends a test that stands still. A test with a promised bound has it itself.

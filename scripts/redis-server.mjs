@@ -15,6 +15,8 @@ const PORT_ATTEMPTS = 20;
 // that reconnects to a stopped server cannot be connected to itself by TCP.
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
+/** Jest's workers, which share the ports. Most specs wait, so a core is not busy with two of them. */
+export const WORKERS = 3 * availableParallelism();
 const share = shareOfPorts();
 
 /** @typedef {import('./find-redis-server.mjs').RedisBinary} RedisBinary */
@@ -241,10 +243,8 @@ export async function freePort() {
 
 /** The ports of this process. Each Jest worker has its own, so that they do not take each other's. */
 function shareOfPorts() {
-  // Jest runs three workers for each core.
-  const shares = 3 * availableParallelism();
-  const size = Math.floor(PORTS / shares);
+  const size = Math.floor(PORTS / WORKERS);
   const worker = (Number(process.env.JEST_WORKER_ID) || 1) - 1;
-  const first = FIRST_PORT + (worker % shares) * size;
+  const first = FIRST_PORT + (worker % WORKERS) * size;
   return { first, size, drawn: Math.floor(Math.random() * size) };
 }
